@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/siphash.h"
+#include "source/fingerprint.h"
+
 static int by_from(const void *a, const void *b)
 {
     const struct source_count *x = a, *y = b;
@@ -26,18 +29,10 @@ void source_counts_add(struct source_count *counts, size_t n, struct source_stat
     }
 }
 
-static uint64_t hash(uint64_t hash, const void *p, size_t n)
-{
-    const uint8_t *byte = p;
-
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-    return hash;
-}
-
 uint64_t source_count_from(uint64_t before, const char *name, int64_t since_ns)
 {
-    uint64_t from = hash(before ? before : UINT64_C(0xcbf29ce484222325), name, strlen(name) + 1);
+    const struct siphash_key *key = fingerprint_key();
+    uint64_t words[] = {before, siphash_bytes(key, name, strlen(name), 1, 3), (uint64_t)since_ns};
 
-    return hash(from, &since_ns, sizeof(since_ns));
+    return siphash_words(key, words, sizeof(words) / sizeof(*words));
 }
