@@ -51,12 +51,14 @@ RPCRDMA_RARE void credit_rnr_room(struct flow_memory *memory, struct credit_send
 {
     uint32_t size = sender->size > 0 ? sender->size * 4U : SENDS_FIRST;
     struct credit_sent *sends = flow_alloc(memory, size * sizeof(*sends));
+    uint32_t from = sender->next; /* where what was there begins */
 
     if (!sends)
         return;
-    /* what was there begins at `next` */
-    for (uint32_t i = 0; i < sender->count; i++)
-        sends[i] = sender->sends[(sender->next + i) % sender->size];
+    for (uint32_t i = 0; i < sender->count; i++) {
+        sends[i] = sender->sends[from];
+        from = from + 1U == sender->size ? 0 : from + 1U;
+    }
     flow_release(memory, sender->sends, sender->size * sizeof(*sends));
     sender->sends = sends;
     sender->size = (uint8_t)size;
