@@ -17,8 +17,8 @@ struct source_count {
 /* Adds them to what is received and dropped in *out. They are sorted. */
 void source_counts_add(struct source_count *counts, size_t n, struct source_stats *out);
 
-/* What an interface of that name counts that does so since then, behind what others count in the
- * same file: `before`, 0 for none. */
+/* What an interface of that name counts that does so since then. `before`: what else tells it from
+ * others, as its number in its section, or what those before it count; 0: nothing. */
 uint64_t source_count_from(uint64_t before, const char *name, int64_t since_ns);
 
 #endif

@@ -17,6 +17,8 @@ static size_t rooms; /* for them, in all open files */
 
 struct file_interface *file_interface_add(struct file *file)
 {
+    size_t number = file->n_interfaces - file->section_first;
+
     if (file->n_interfaces == SOURCE_MAX_INTERFACES) {
         input_fail(file->in, "byte %" PRIu64 ": more than %d interfaces", input_offset(file->in),
                    SOURCE_MAX_INTERFACES);
@@ -42,7 +44,8 @@ struct file_interface *file_interface_add(struct file *file)
         rooms += room - file->n_room;
         file->n_room = room;
     }
-    file->interfaces[file->n_interfaces] = (struct file_interface){0};
+    file->interfaces[file->n_interfaces] =
+        (struct file_interface){.number = (uint16_t)(number < UINT16_MAX ? number : UINT16_MAX)};
     return &file->interfaces[file->n_interfaces++];
 }
 
@@ -245,7 +248,7 @@ static bool file_interface(const struct source *source, uint32_t index,
         .dropped = dropped(from),
         .since_known = from->since_known,
         .since_ns = from->since_ns,
-        .counted = counts(from) ? count_from(0, from) : 0,
+        .counted = counts(from) ? count_from(1U + from->number, from) : 0,
     };
     return true;
 }
@@ -264,7 +267,8 @@ static uint64_t counted(const struct file *file)
     return all;
 }
 
-/* Several sections may be files of a ring, one behind the other. */
+/* Several sections may be files of a ring, one behind the other. Interfaces of one section count
+ * packets each, whatever their names are. */
 static void add_counts(const struct file *file, struct source_stats *out)
 {
     struct source_count *all = calloc(file->n_interfaces, sizeof(*all)), one;
@@ -277,7 +281,8 @@ static void add_counts(const struct file *file, struct source_stats *out)
             continue;
         out->received_known |= from->received_known;
         out->dropped_known |= from->dropped_known || from->inline_known;
-        one = (struct source_count){count_from(0, from), from->received, dropped(from)};
+        one = (struct source_count){count_from(1U + from->number, from), from->received,
+                                    dropped(from)};
         if (all)
             all[n++] = one;
         else

@@ -31,6 +31,7 @@ struct file_interface {
     bool received_known, dropped_known, inline_known, since_known;
     bool binary;
     uint8_t exponent; /* time stamps count 10^-exponent seconds, or 2^-exponent where binary */
+    uint16_t number;  /* in its section; UINT16_MAX: that, or a later one */
 };
 
 _Static_assert(sizeof(struct file_interface) <= SOURCE_INTERFACE, "what is counted");

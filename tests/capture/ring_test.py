@@ -116,6 +116,19 @@ class Ring(command.CommandTest):
         self.assertGreater(len(paths), 2)
         self.assertEqual(self.lost(*paths), 8)
 
+    def test_counts_of_one_section(self):
+        """Two interfaces of one name and one beginning, as dumpcap's of two filters, count packets each."""
+        options = [command.option(9, b'\x09') + command.option(2, b'ib7') + command.option(0, b'')] * 2
+        counts = [bytes(12) + command.option(2, bytes(7) + b'\x05') + command.option(7, struct.pack('<Q', dropped)) +
+                  command.option(0, b'') for dropped in (3, 4)]
+        data = command.section() + b''.join(command.interface(options=one) for one in options)
+        data += command.enhanced(bytes(900), 10**10)
+        data += b''.join(command.block(5, struct.pack('<I', i) + one[4:]) for i, one in enumerate(counts))
+        path, out = self.file(data, 'two.pcapng'), self.path('out.pcapng')
+        self.assertEqual(self.lost(path), 3 + 4)
+        self.run_command('capture', '-q', '-r', path, '-w', out)
+        self.assertEqual(self.lost(out), 3 + 4)
+
     def said(self, what, *paths):
         run = subprocess.run([command.RPCRDMA, *what, *paths], capture_output=True, check=False)
         self.assertIn(run.returncode, (0, 1), run.stderr)
