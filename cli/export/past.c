@@ -185,7 +185,10 @@ bool past_there(struct past *p, const struct row *row, enum past_row *is)
         if (!step(p, TAKE, numbers, 3))
             return false;
     }
-    return !row->open || list(p, row, p->shared);
+    if (row->open)
+        return list(p, row, p->shared);
+    /* it is final: who else left it open, and does not make it later, may not take it out */
+    return !others || step(p, SHARE, numbers, 2);
 }
 
 /* -- how far it came ------------------------------------------------------------------------- */

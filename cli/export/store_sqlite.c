@@ -23,7 +23,7 @@
 enum { APPLICATION = 0x52704472 }; /* "RpDr": what file(1) and `PRAGMA application_id` show */
 
 /* Of the tables: PRAGMA user_version. */
-#define SCHEMA 4
+#define SCHEMA 5
 #define SET_SCHEMA "PRAGMA user_version = " G_STRINGIFY(SCHEMA)
 
 struct sqlite_store {
@@ -237,29 +237,36 @@ static void say_same_key(const struct sqlite_store *s, uint64_t rows, bool quiet
                  plural(rows), rows == 1 ? "is" : "are");
 }
 
+static void append_count(GString *to, const char *between, uint64_t n, const char *least,
+                         const char *what)
+{
+    if (n > 0)
+        g_string_append_printf(to, "%s%s%" PRIu64 " row%s that %s", to->len > 0 ? between : "",
+                               least, n, plural(n), what);
+}
+
 static void say_what_stays(const struct sqlite_store *s)
 {
     const struct past_told *told = past_told(s->past);
+    const char *least = told->other_options ? "at least " : "";
+    GString *rows = g_string_new(NULL);
 
+    append_count(rows, " and ", s->stale, least, "this one has otherwise");
+    append_count(rows, " and ", told->not_made, least, "this one does not have");
     if (told->beside)
-        complain(
-            "%s: an earlier export of some of these files was not of what they begin with: its "
-            "rows stay as they are; a new database has none of them",
-            s->path);
-    if (told->other_options && s->stale == 0 && told->not_made == 0)
-        complain("%s: an export of this capture with other options is in it, and its rows stay; a "
-                 "new database has none of them",
+        complain("%s: an earlier export of some of these files was not of what they begin with: "
+                 "its rows stay as they are; a new database has those of this one alone",
                  s->path);
-    else if (told->other_options)
-        complain("%s: an export of this capture with other options is in it, and its rows stay: "
-                 "%" PRIu64 " or more that this one has otherwise, %" PRIu64
-                 " or more that it has not; a new database has none of them",
-                 s->path, s->stale, told->not_made);
-    else if (!told->beside && (s->stale > 0 || told->not_made > 0))
+    if (told->other_options)
+        complain(
+            "%s: an export of this capture with other options is in it, and its rows stay%s%s; "
+            "a new database has those of this one alone",
+            s->path, rows->len > 0 ? ": " : "", rows->str);
+    else if (!told->beside && rows->len > 0)
         complain("%s: an earlier export that this one does not go on from left rows as they were "
-                 "at its end: %" PRIu64 " that this one has otherwise, and %" PRIu64
-                 " that it has not, stay so; a new database has none of them",
-                 s->path, s->stale, told->not_made);
+                 "at its end, and they stay: %s; a new database has those of this one alone",
+                 s->path, rows->str);
+    g_string_free(rows, TRUE);
 }
 
 static int end(struct store *store, int status)
