@@ -285,6 +285,17 @@ static void note_answered(struct report_tally *tally, const struct rpcrdma_trans
         without->last_calls = without->last_held = 0;
 }
 
+/* Each end that calls has its own, also where neither is known to be the client: what explains the
+ * one's lack of Replies does not explain the other's. */
+static struct report_unanswered *unanswered_of(struct report_trouble *trouble,
+                                               const struct rpcrdma_transaction *t)
+{
+    struct report_unanswered *forward = &trouble->unanswered[REPORT_FORWARD];
+    bool other = !t->direction_known && forward->calls > 0 && forward->caller_end != t->caller_end;
+
+    return other || is_reverse(t) ? &trouble->unanswered[REPORT_REVERSE] : forward;
+}
+
 static void note_unanswered(const struct report *r, struct report_tally *tally,
                             const struct rpcrdma_transaction *t)
 {
@@ -293,7 +304,7 @@ static void note_unanswered(const struct report *r, struct report_tally *tally,
 
     if ((!held && !none) || (is_reverse(t) && !t->has_program)) /* or it was cut: unknown_answer */
         return;
-    without = &report_trouble(tally)->unanswered[is_reverse(t) ? REPORT_REVERSE : REPORT_FORWARD];
+    without = unanswered_of(report_trouble(tally), t);
     if (none && without->calls++ == 0)
         without->frame = t->call_frame;
     if (none)

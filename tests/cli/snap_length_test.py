@@ -51,6 +51,15 @@ class SnapLength(CommandTest):
                     self.assertEqual(sum('call_frame' not in row for row in rows), 0)
                     self.assertEqual(sum('reply_frame' not in row for row in rows), 1)
 
+    def test_missing_of_both(self):
+        """A Call and its callback's answer are not captured, and so little of each packet that nobody is known as client."""
+        path = os.path.join(self.folder, 'both.pcap')
+        packets = [one._replace(data=one.data[:96]) for one in self.packets('roce-nfs41-callback')]
+        pcap.write(path, [one for frame, one in enumerate(packets, 1) if frame not in (362, 458)])
+        causes = [cause['cause'] for cause in self.json('report', '--json', path)[0]['causes']]
+        self.assertIn('capture-incomplete', causes)
+        self.assertNotIn('unanswered', causes)
+
     def test_missing_first_reply(self):
         """Where the server's PSNs begin is cut off the REQ: the client's Ack shows that its first Reply is missing."""
         for n in (121, 128, 200):
