@@ -271,8 +271,11 @@ static uint64_t counted(const struct file *file)
  * packets each, whatever their names are. */
 static void add_counts(const struct file *file, struct source_stats *out)
 {
-    struct source_count *all = calloc(file->n_interfaces, sizeof(*all)), one;
+    struct source_count *all = NULL, one;
     size_t n = 0;
+
+    if (file->n_interfaces > 1)
+        all = calloc(file->n_interfaces, sizeof(*all));
 
     for (size_t i = 0; i < file->n_interfaces; i++) {
         const struct file_interface *from = &file->interfaces[i];
