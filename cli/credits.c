@@ -315,7 +315,7 @@ static int open_files(struct credits *credits, const char *series, const char *p
     if (picture)
         status = output_file_open(&credits->plot, picture, pipeline->options, pipeline->out);
     if (status == OPTIONS_GO_ON && series)
-        status = output_file_open(&credits->csv, series, pipeline->options, pipeline->out);
+        status = output_text_open(&credits->csv, series, pipeline->options, pipeline->out);
     if (!both_are(&credits->csv, &credits->plot))
         return status;
     complain("%s: --series and --plot are written to different files", series);

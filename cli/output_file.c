@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "finish.h"
 #include "source/create.h"
+#include "source/source.h"
 
 bool output_standard(const char *path)
 {
@@ -55,6 +57,32 @@ int output_file_open(struct output_file *file, const char *path, const struct op
     if (fd != STDOUT_FILENO)
         close(fd);
     complain("out of memory");
+    return EXIT_UNUSABLE;
+}
+
+static bool is_capture(const char *path)
+{
+    const struct source_config alone = {.alone = true};
+    struct source *source = NULL;
+    struct stat is;
+    char error[1000];
+
+    if (stat(path, &is) == 0 && S_ISREG(is.st_mode) && is.st_size > 0)
+        source = source_file_open(path, &alone, error, sizeof(error));
+    if (source)
+        source_close(source);
+    return source;
+}
+
+int output_text_open(struct output_file *file, const char *path, const struct options *options,
+                     struct out *standard)
+{
+    file->path = path;
+    if (options_reads(options, path))
+        return EXIT_UNUSABLE;
+    if (!is_capture(path))
+        return output_file_open(file, path, options, standard);
+    complain("%s is a capture, and is not written over", path);
     return EXIT_UNUSABLE;
 }
 

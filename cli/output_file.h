@@ -31,6 +31,11 @@ int output_binary(const struct command *command, const char *option, const char 
 int output_file_open(struct output_file *file, const char *path, const struct options *options,
                      struct out *standard);
 
+/* The same of text, which is not written over a capture: who leaves out the option's argument names
+ * the file that is to be read. */
+int output_text_open(struct output_file *file, const char *path, const struct options *options,
+                     struct out *standard);
+
 /* Writes what is left, where it was opened. The exit status: `status` unless that failed. */
 int output_file_close(struct output_file *file, int status);
 

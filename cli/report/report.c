@@ -29,7 +29,7 @@ static int report_on(struct options *options, const struct choice *choice, const
             status = EXIT_UNUSABLE;
     }
     if (status == OPTIONS_GO_ON && choice->html)
-        status = output_file_open(&html, choice->html, options, &out);
+        status = output_text_open(&html, choice->html, options, &out);
     if (status == OPTIONS_GO_ON)
         status = begin_output(options, &out);
     if (status == OPTIONS_GO_ON) {

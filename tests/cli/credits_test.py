@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rpcrdma credits: what it prints and writes; charts are SVG."""
 import csv
+import filecmp
 import json
 import os
 import re
@@ -47,6 +48,15 @@ class Credits(command.CommandTest):
             self.assertEqual(set(one['granted']), {'min', 'max', 'last', 'changes'})
             self.assertEqual(set(one['in_flight']), {'max', 'mean', 'p50', 'p95', 'p99'})
         self.assertIn(forward['verdict'], self.run_command('credits', path))
+
+    def test_no_capture_lost(self):
+        """Who leaves out an option's argument names a capture for it, which stays as it is."""
+        path = os.path.join(self.folder, 'first.pcap')
+        shutil.copy(command.capture(), path)
+        for first in (('credits', '--series'), ('report', '--html')):
+            self.run_command(*first, path, command.capture(CALLBACK), status=2)
+            self.assertIn('first.pcap is a capture, and is not written over', self.stderr)
+            self.assertTrue(filecmp.cmp(path, command.capture(), shallow=False))
 
     def test_series(self):
         path = os.path.join(self.folder, 'series.csv')
