@@ -266,6 +266,14 @@ static bool is_beside(const struct past *p, const struct earlier *one)
            (one->touched || (!one->ours && (one->of_these || past_is_read(p, one))));
 }
 
+/* Captures are known by how they begin, those of a pipe by their first time alone: what they had
+ * may have been something else. */
+static bool is_other(const struct past *p)
+{
+    return p->again && *p->input->at_end && !*p->input->counted_out &&
+           *p->input->packets_hash != p->again_hash;
+}
+
 static bool look_beside(struct past *p)
 {
     struct past_told *told = &p->told;
@@ -274,6 +282,7 @@ static bool look_beside(struct past *p)
     bool any = false;
     int result;
 
+    told->other_packets = is_other(p);
     for (guint i = 0; i < p->before->len; i++) {
         const struct earlier *one = &g_array_index(p->before, struct earlier, i);
         bool beside = is_beside(p, one);

@@ -52,7 +52,9 @@ bool past_commit(struct past *past);
 bool past_end(struct past *past);
 /* What stays of earlier exports that this one does not go on from. After past_end. */
 struct past_told {
-    bool beside;        /* one of some of these files read first what this one does not */
+    bool
+        other_packets; /* an earlier one of the same captures, as far as they are known, had them */
+    bool beside;       /* one of some of these files read first what this one does not */
     bool other_options; /* one of these packets, or connections, had other options */
     uint64_t not_made;  /* rows that were open at their ends, and this one did not make */
 };

@@ -101,6 +101,7 @@ static void decide(struct past *p, int64_t export, const struct compared *is)
         return;
     if (all && same && is->complete) {
         p->again = true;
+        p->again_hash = is->packets_hash;
         p->own = export;
     } else {
         g_array_append_val(p->before, earlier);

@@ -36,9 +36,10 @@ struct past {
     int64_t own;                     /* this export's number */
     GArray *before;                  /* of struct earlier: the others */
     GHashTable *by_export;           /* these, by their numbers */
-    bool again;       /* its captures were exported before, to their end: then the number is that */
-    bool goes_on;     /* or in part, or other_options */
-    bool other_files; /* they are more, or longer, than before */
+    bool again; /* its captures were exported before, to their end: then the number is that */
+    int64_t again_hash;   /* of the packets that they had */
+    bool goes_on;         /* or in part, or other_options */
+    bool other_files;     /* they are more, or longer, than before */
     bool other_options;   /* they are there as other options have them, as far as is known */
     uint64_t far_packets; /* what it needs to read to know more than before */
     int64_t far_ns;

@@ -253,6 +253,11 @@ static void say_what_stays(const struct sqlite_store *s)
 
     append_count(rows, " and ", s->stale, least, "this one has otherwise");
     append_count(rows, " and ", told->not_made, least, "this one does not have");
+    if (told->other_packets)
+        complain(
+            "%s: an earlier export of a capture that begins like this one had other packets, or "
+            "not as many: its rows stay as they are; a new database has those of this one alone",
+            s->path);
     if (told->beside)
         complain("%s: an earlier export of some of these files was not of what they begin with: "
                  "its rows stay as they are; a new database has those of this one alone",

@@ -200,6 +200,17 @@ class Again(CommandTest):
         self.run_command('export', '--sqlite', self.path('out.db'), '-f', 'tcp', path, errors=2)
         self.assertRegex(self.stderr, 'stay: at least [1-9][0-9]* rows? that this one does not have')
 
+    def test_pipe(self):
+        """What comes through a pipe is known by its beginning alone: that it had other packets is said."""
+        path, part = capture(), self.path('part.pcap')
+        pcap.write(part, self.packets()[:100])
+        for file, said in ((part, ''), (part, 'already'), (path, 'had other packets'), (path, 'had other packets')):
+            with open(file, 'rb') as stream:
+                run = subprocess.run([RPCRDMA, 'export', '--sqlite', self.path('out.db'), '-'], stdin=stream, text=True,
+                                     stderr=subprocess.PIPE, check=True)
+            self.assertIn(said, run.stderr)
+            self.assertEqual('had other packets' in run.stderr, file == path)
+
     def test_two_hosts(self):
         """A Call that two exports left without Reply, of which one has it in the end: the other may not take it out."""
         packets = self.packets()
