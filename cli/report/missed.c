@@ -3,10 +3,10 @@
  * What the capture lacks, and how many Calls without Reply that explains. A Reply that was sent and
  * not captured leaves a gap behind its Call, in what was sent to the end that called. A gap of n
  * packets explains n Calls at most, and none that was sent later; those that responses show to be
- * of a Read request are no Replies. So from each Call on there must
- * be as many packets missing as there are Calls, and where there are fewer the rest had no Reply:
- * the most that any Call leaves so. With Calls in their order, that is the one with the least
- * (its number - what was missing before it).
+ * of a Read request are no Replies. So from each Call on there must be as many packets missing as
+ * there are Calls, and where there are fewer the rest had no Reply: the most that any Call leaves
+ * so. With Calls in their order, that is the one with the least (its number - what was missing
+ * before it).
  */
 #include "report/report.h"
 

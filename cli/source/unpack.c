@@ -12,7 +12,7 @@
 
 int input_window_log = 24;
 
-/* what this program was built without: NULL */
+/* What this program was built without: its address is NULL then (C11 6.5.3.2: &*p is p). */
 #define NONE (*(const struct unpack_format *)NULL)
 #ifndef HAVE_ZLIB
 #define unpack_gzip NONE

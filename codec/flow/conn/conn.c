@@ -174,31 +174,31 @@ void flow_conn_role(struct flow_conn *conn, int end, enum rpcrdma_role role)
     flow_conn_thresholds(conn);
 }
 
-struct conn_over *conn_over(struct flow_conns *conns, struct flow_conn *conn)
+struct conn_ended *conn_ended_of(struct flow_conns *conns, struct flow_conn *conn)
 {
-    if (!conn->over)
-        conn->over = flow_alloc_always(&conns->context->memory, sizeof(*conn->over));
-    if (conn->over)
-        conn->over->conn = conn;
-    return conn->over;
+    if (!conn->ended)
+        conn->ended = flow_alloc_always(&conns->context->memory, sizeof(*conn->ended));
+    if (conn->ended)
+        conn->ended->conn = conn;
+    return conn->ended;
 }
 
 void conn_closed(struct flow_conns *conns, struct flow_conn *conn)
 {
-    struct conn_over *over;
+    struct conn_ended *ended;
 
     if (conn->pub.closed)
         return;
-    over = conn_over(conns, conn);
-    if (!over)
+    ended = conn_ended_of(conns, conn);
+    if (!ended)
         return;
     conn->pub.closed = true;
-    over->closed_frame = conns->context->frame;
-    over->closed_time_ns = conns->context->time_ns;
+    ended->closed_frame = conns->context->frame;
+    ended->closed_time_ns = conns->context->time_ns;
     for (int i = 0; i < 2; i++)
         if (conn->dir[i])
             conn->dir[i]->closed = true;
-    TAILQ_INSERT_TAIL(&conns->closed, over, by_end);
+    TAILQ_INSERT_TAIL(&conns->closed, ended, by_end);
     conns->n_closed++;
 }
 
@@ -210,14 +210,14 @@ bool flow_conns_any_overdue(const struct flow_conns *conns)
 struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn **into,
                                     bool *swapped)
 {
-    struct conn_over *over = SLIST_FIRST(&conns->merged);
+    struct conn_ended *ended = SLIST_FIRST(&conns->merged);
 
     *into = NULL;
-    if (over) {
+    if (ended) {
         SLIST_REMOVE_HEAD(&conns->merged, next_merged);
-        *into = over->merged_into;
-        *swapped = over->merged_swapped;
-        return over->conn;
+        *into = ended->merged_into;
+        *swapped = ended->merged_swapped;
+        return ended->conn;
     }
     return conns->n_closed > CLOSED_MAX ? TAILQ_FIRST(&conns->closed)->conn : NULL;
 }
@@ -225,7 +225,7 @@ struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn *
 /* Not one that the operation in hand belongs to, nor one that is to be finished anyway. */
 struct flow_conn *flow_conn_victim(struct flow_conns *conns, struct flow_conn *in_hand)
 {
-    const struct conn_over *closed = TAILQ_FIRST(&conns->closed);
+    const struct conn_ended *closed = TAILQ_FIRST(&conns->closed);
     struct flow_conn *victim = closed ? closed->conn : NULL;
 
     if (!victim || victim == in_hand || victim->pub.last_frame == conns->context->frame)
@@ -236,7 +236,7 @@ struct flow_conn *flow_conn_victim(struct flow_conns *conns, struct flow_conn *i
         conn_lru_add(conns, in_hand);
     }
     return victim && victim->pub.last_frame != conns->context->frame &&
-                   !(victim->over && victim->over->merged_into)
+                   !(victim->ended && victim->ended->merged_into)
                ? victim
                : NULL;
 }
@@ -269,7 +269,7 @@ void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn)
     conn->waiting = 0;
     conn_holding_free(conns, conn);
     if (conn->pub.closed) {
-        TAILQ_REMOVE(&conns->closed, conn->over, by_end);
+        TAILQ_REMOVE(&conns->closed, conn->ended, by_end);
         conns->n_closed--;
     }
     conn_pair_lacks(conns, conn, false);
@@ -282,6 +282,6 @@ void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn)
         if (conn->dir[i])
             flow_direction_free(conns->streams, conn->dir[i]);
     unlink_conn(conns, conn);
-    flow_release(&conns->context->memory, conn->over, sizeof(*conn->over));
+    flow_release(&conns->context->memory, conn->ended, sizeof(*conn->ended));
     flow_release(&conns->context->memory, conn, sizeof(*conn) + conns->above);
 }

@@ -50,13 +50,13 @@ struct conn_holding {
 };
 
 /* Of a connection that was disconnected, or turned out to be another one. */
-struct conn_over {
+struct conn_ended {
     struct flow_conn *conn;
     uint64_t closed_frame; /* where pub.closed, as all of these */
     int64_t closed_time_ns;
-    TAILQ_ENTRY(conn_over) by_end;
+    TAILQ_ENTRY(conn_ended) by_end;
     struct flow_conn *merged_into; /* NULL: into none. Else its time is over */
-    SLIST_ENTRY(conn_over) next_merged;
+    SLIST_ENTRY(conn_ended) next_merged;
     bool merged_swapped;
 };
 
@@ -95,7 +95,7 @@ struct flow_conn {
     struct conn_holding *holding; /* NULL: it never did. Owned */
 
     uint64_t set_up_frame[2]; /* where pub.has_private_data */
-    struct conn_over *over;   /* NULL: it goes on. Owned */
+    struct conn_ended *ended; /* NULL: it goes on. Owned */
 };
 
 /* A bounded table for inference: entries are overwritten, never searched for. */
@@ -131,8 +131,8 @@ struct flow_conns {
 
     TAILQ_HEAD(conn_list, flow_conn) all; /* the oldest first */
     struct heap_node *lru;                /* the one that was silent longest */
-    TAILQ_HEAD(, conn_over) closed;       /* likewise, by their end */
-    SLIST_HEAD(, conn_over) merged;       /* to be finished */
+    TAILQ_HEAD(, conn_ended) closed;      /* likewise, by their end */
+    SLIST_HEAD(, conn_ended) merged;      /* to be finished */
     struct heap_node *held, *due;         /* those that hold something back: see held.c */
     int64_t next_check_ns;                /* of those */
     uint32_t numbers, n_conns, n_closed;
@@ -153,7 +153,7 @@ void conn_attach(struct flow_conns *conns, struct flow_conn *conn, int end,
                  struct flow_direction *dir);
 void conn_set_class(struct flow_conn *conn, enum conn_class class);
 /* NULL: no memory, which ends the run. */
-struct conn_over *conn_over(struct flow_conns *conns, struct flow_conn *conn);
+struct conn_ended *conn_ended_of(struct flow_conns *conns, struct flow_conn *conn);
 /* Takes it as RPC-over-RDMA. */
 void conn_accept(struct flow_conns *conns, struct flow_conn *conn);
 /* It was disconnected; it stays for what still trails in. */

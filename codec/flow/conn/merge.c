@@ -8,7 +8,7 @@ static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_
                   bool swap)
 {
     struct rpcrdma_connection *to = &into->pub;
-    struct conn_over *over;
+    struct conn_ended *ended;
 
     for (int i = 0; i < 2; i++) {
         int j = swap ? 1 - i : i;
@@ -75,12 +75,12 @@ static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_
                                               .offset = -1,
                                               .arg = {to->number}});
     }
-    over = conn_over(conns, from);
-    if (!over)
+    ended = conn_ended_of(conns, from);
+    if (!ended)
         return;
-    over->merged_into = into;
-    over->merged_swapped = swap;
-    SLIST_INSERT_HEAD(&conns->merged, over, next_merged);
+    ended->merged_into = into;
+    ended->merged_swapped = swap;
+    SLIST_INSERT_HEAD(&conns->merged, ended, next_merged);
 }
 
 /* How much is known of a connection: it decides which of two goes into the other. */

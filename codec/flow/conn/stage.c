@@ -154,8 +154,8 @@ uint64_t flow_conn_heard_frame(const struct flow_conn *conn, int end)
 
 bool flow_conn_closed_at(const struct flow_conn *conn, uint64_t *frame, int64_t *time_ns)
 {
-    *frame = conn->pub.closed ? conn->over->closed_frame : 0;
-    *time_ns = conn->pub.closed ? conn->over->closed_time_ns : 0;
+    *frame = conn->pub.closed ? conn->ended->closed_frame : 0;
+    *time_ns = conn->pub.closed ? conn->ended->closed_time_ns : 0;
     return conn->pub.closed;
 }
 

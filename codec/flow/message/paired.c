@@ -24,8 +24,8 @@ static bool offers_writes(const struct rpcrdma_message *msg)
 }
 
 /* A message that answers no Call that was seen, though one that it answers may be missing. */
-static enum rpcrdma_rpc_direction by_habit(struct flow_conn *conn, int sender,
-                                           const struct rpcrdma_message *msg)
+static enum rpcrdma_rpc_direction by_credits(struct flow_conn *conn, int sender,
+                                             const struct rpcrdma_message *msg)
 {
     const struct message_conn *mc = message_conn_of(conn);
     enum rpcrdma_role role = flow_conn_public(conn)->role[sender];
@@ -77,5 +77,5 @@ message_direction_paired(const struct flow_messages *messages, struct flow_conn 
         (flow_conn_by_cm(conn) || (flow_conn_public(conn)->role[sender] == RPCRDMA_ROLE_CLIENT &&
                                    !message_conn_of(conn)->called[1 - sender])))
         return RPCRDMA_DIRECTION_CALL;
-    return by_habit(conn, sender, msg);
+    return by_credits(conn, sender, msg);
 }
