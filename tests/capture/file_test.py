@@ -22,13 +22,6 @@ EXACT = (('decode', '--json'), ('rpcs', '--json'), ('credits', '--json'), ('conn
          ('check', '--notes', '--json'))
 
 
-def recordings():
-    found = sorted(glob.glob(os.path.join(command.CAPTURES, '*', 'capture.pcap')))
-    if RECORDINGS:
-        found += sorted(glob.glob(os.path.join(RECORDINGS, '*', 'capture.pcap')))
-    return found
-
-
 class File(command.CommandTest):
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -40,7 +33,7 @@ class File(command.CommandTest):
         return run.stdout
 
     def test_same_packets(self):
-        for path in recordings():
+        for path in command.recordings(RECORDINGS):
             out = self.path('out.pcapng')
             self.run_command('capture', '-q', '-r', path, '-w', out)
             want = command.pcap.read(path)[0]
@@ -81,7 +74,7 @@ class File(command.CommandTest):
 
     def test_slice_is_exact(self):
         """Every command says the same of a slice; and it is smaller by what moved data items."""
-        for path in recordings():
+        for path in command.recordings(RECORDINGS):
             out = self.path('slice.pcapng')
             self.run_command('capture', '--slice', '-r', path, '-w', out, errors=2)
             ratio = re.search(r'1 in (\d+\.\d)', self.stderr)

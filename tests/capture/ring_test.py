@@ -24,13 +24,6 @@ SET_UP = ('client', 'server', 'client_qpn', 'server_qpn', 'client_port', 'server
 PAIR = SET_UP[:6]
 
 
-def recordings():
-    found = sorted(glob.glob(os.path.join(command.CAPTURES, '*', 'capture.pcap')))
-    if RECORDINGS:
-        found += sorted(glob.glob(os.path.join(RECORDINGS, '*', 'capture.pcap')))
-    return found
-
-
 class Ring(command.CommandTest):
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -148,7 +141,7 @@ class Ring(command.CommandTest):
 
     def test_each_alone(self):
         """Thresholds, roles and private data of every connection are the whole's, in each file."""
-        for path in recordings():
+        for path in command.recordings(RECORDINGS):
             whole, replayed = self.connections(path), 0
             for one in self.ring(path):
                 with self.subTest(one, path=path):
@@ -163,7 +156,7 @@ class Ring(command.CommandTest):
     def test_nothing_missing(self):
         """What was between the set-up and the file is not taken for lost, in recordings that lack nothing: each
         message is there, and no rule is broken that the whole keeps."""
-        for path in recordings():
+        for path in command.recordings(RECORDINGS):
             if not path.startswith(command.CAPTURES):
                 continue
             messages = 0
@@ -178,7 +171,7 @@ class Ring(command.CommandTest):
 
     def test_together(self):
         """No packet twice, whichever files are there: frames, times and counts are the whole's."""
-        for path in recordings():
+        for path in command.recordings(RECORDINGS):
             ring = self.ring(path)
             self.assertEqual([p.data for one in ring for p in ngfile.read(one).own()],
                              [p.data for p in command.pcap.read(path)[0]])

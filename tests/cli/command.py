@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the command under test and checks exit status and stderr, for the *_test.py beside."""
+import glob
 import os
 import struct
 import subprocess
@@ -17,6 +18,12 @@ del sys.argv[1:3]
 
 def capture(name='roce-nfs3-mini'):
     return os.path.join(CAPTURES, name, 'capture.pcap')
+
+
+def recordings(folder=None):
+    """Those that are shipped, and in a folder of more."""
+    return [path for one in (CAPTURES, folder) if one
+            for path in sorted(glob.glob(os.path.join(one, '*', 'capture.pcap')))]
 
 
 class CommandTest(unittest.TestCase):

@@ -1,32 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What RFC 5666 had and RFC 8166 has not: RDMA_MSGP, Read-Read Replies, and a Position-Zero chunk
  * beside what is inline. */
-#include "rpc_fixture.h"
+#include "rpc_items.h"
 
-enum { NOMSG = 1, MSGP = 2, DONE = 3, OTHER = 200123 };
-
-/* An RPC Call of an unknown program with two items, of n and m bytes, in `whole`. */
-static void two_items(uint32_t xid, uint32_t n, uint32_t m, uint32_t *first, uint32_t *second)
-{
-    rpc_call_header(&whole, xid, OTHER, 1, 1);
-    rpc_put(&whole, n);
-    *first = whole.n;
-    rpc_fill(&whole, n, 1);
-    rpc_pad(&whole);
-    rpc_put(&whole, 99);
-    rpc_put(&whole, m);
-    *second = whole.n;
-    rpc_fill(&whole, m, 50);
-    rpc_pad(&whole);
-    rpc_put(&whole, 77);
-}
-
-/* What stays when [from, to) is taken out. */
-static void take_out(struct rpc_bytes *b, uint32_t from, uint32_t to)
-{
-    memmove(b->data + from, b->data + to, b->n - to);
-    b->n -= to - from;
-}
+enum { NOMSG = 1, MSGP = 2, DONE = 3 };
 
 static void answer(uint32_t xid)
 {
