@@ -164,6 +164,9 @@ struct rpcrdma_tcp_segment {
                      * Request or Reply in it shows; else 0 */
     uint16_t ip_id;
     uint8_t traffic_class;
+    /* D-SACK (RFC 2883): of the other direction, bytes that arrived once more. Both 0: it has none
+     */
+    uint32_t twice, twice_end;
 };
 
 /* a - b of two 24-bit PSNs, in [-2^23, 2^23). */

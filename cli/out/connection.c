@@ -232,6 +232,7 @@ static void put_path(struct view *view, const struct rpcrdma_connection *c, int 
     put_number(out, ", ", path->retransmitted, " retransmitted");
     put_number(out, " (", path->retransmitted_bytes, " bytes)");
     put_number(out, ", ", path->lost, " lost on the way");
+    put_number(out, ", ", path->spurious, " of these spurious");
     put_number(out, ", ", path->duplicated, " duplicated");
     put_number(out, ", ", path->reordered, " reordered");
     put_number(out, ", ", path->uncaptured, " arrived and not captured");
@@ -402,6 +403,8 @@ static void json_path(struct json *json, const struct rpcrdma_connection *c, int
     json_key(json, KEY(retransmitted)), json_u64(json, path->retransmitted);
     json_key(json, KEY(retransmitted_bytes)), json_u64(json, path->retransmitted_bytes);
     json_key(json, KEY(lost)), json_u64(json, path->lost);
+    if (path->spurious > 0)
+        json_key(json, KEY(spurious)), json_u64(json, path->spurious);
     json_key(json, KEY(duplicated)), json_u64(json, path->duplicated);
     json_key(json, KEY(reordered)), json_u64(json, path->reordered);
     json_key(json, KEY(uncaptured)), json_u64(json, path->uncaptured);

@@ -13,6 +13,7 @@
 /* A client that closes a connection sooner after its last Call does not do so because it is idle:
  * Linux waits for 5 minutes. */
 #define IDLE_NS (60 * SECOND)
+#define IDLE_LONG_NS (290 * SECOND) /* and one that comes back at once was not idle before that */
 
 /* ": who" did not answer at the end of this connection, and since when; "": nobody is known to. */
 static void who_was_silent(const struct report *r, const struct report_connection *c, char *text,
@@ -458,6 +459,30 @@ static void connection_lost(struct report *r, const struct report_connection *c)
              "its answers may have been lost, or not captured");
 }
 
+/* The client closed a connection after silence, and opened another one for the same mount at once:
+ * what it had sent meanwhile, or the answers, did not come through. */
+static void client_gave_up(struct report *r, const struct report_connection *was,
+                           const struct report_connection *c)
+{
+    const struct rpcrdma_life *ended = &was->pub.life;
+    int64_t heard = MAX(ended->silence[0].heard_ns, ended->silence[1].heard_ns);
+    int64_t silent = ended->ended_ns - MAX(heard, ended->last_call_ns);
+    struct report_cause *cause;
+
+    if (heard == 0 || silent < SECOND || silent > IDLE_LONG_NS)
+        return;
+    cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
+    cause->time_ns = silent;
+    cause->frame = c->pub.first_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "Connection %u failed: after %.1f s of silence the client closed it and opened "
+             "connection %u in its place at once. What was sent meanwhile did not come to the "
+             "place of capture.",
+             (unsigned)was->pub.number, report_seconds(silent), (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against),
+             "no Call was seen on both: the client may have been told to reconnect");
+}
+
 /* The client closed a connection that it worked on, and opened another one for the same mount. */
 static void client_left(struct report *r, const struct report_connection *c)
 {
@@ -473,8 +498,11 @@ static void client_left(struct report *r, const struct report_connection *c)
     gap = c->pub.first_time_ns - ended->ended_ns;
     if ((ended->ended != RPCRDMA_ENDED_DISCONNECTED && ended->ended != RPCRDMA_ENDED_CLOSED &&
          ended->ended != RPCRDMA_ENDED_RESET) ||
-        ended->ended_by < 0 || was->pub.role[ended->ended_by] != RPCRDMA_ROLE_CLIENT ||
-        gap < SECOND || ended->ended_ns - ended->last_call_ns > IDLE_NS)
+        ended->ended_by < 0 || was->pub.role[ended->ended_by] != RPCRDMA_ROLE_CLIENT)
+        return;
+    if (gap < SECOND)
+        client_gave_up(r, was, c);
+    if (gap < SECOND || ended->ended_ns - ended->last_call_ns > IDLE_NS)
         return;
     cause = report_cause_add(r, CAUSE_CLIENT_RESTARTED, CONFIDENCE_MEDIUM);
     cause->time_ns = gap;

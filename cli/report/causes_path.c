@@ -32,7 +32,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     uint64_t naks = all - MIN(a->late_naks, all); /* but for what only came late */
     /* what was retransmitted for want of responses was not lost on this way, but they on the other
      */
-    uint64_t other = a->asked_again + a->refused_again; /* nor was what had no buffer */
+    uint64_t other = a->asked_again + a->refused_again + a->spurious; /* nor what had no buffer */
     uint64_t own = a->retransmitted - MIN(other, a->retransmitted);
     uint64_t packets = own + back->asked_again;
     /* nor was what had arrived when the timer ended: its Ack was late, or lost on the other way */
@@ -91,6 +91,7 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
     const struct rpcrdma_path *a = &c->path[end];
     bool to_server = end != report_server_end(&c->pub);
     bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
     struct report_cause *cause;
 
     if (timeouts == 0)
@@ -111,7 +112,10 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
              : to_server ? "server"
                          : "client",
              passed ? "behind" : "before", timeouts, plural(timeouts), report_seconds(time_ns),
-             passed ? "acknowledged" : "answered by a Reply or RDMA", (unsigned)c->pub.number);
+             passed ? "acknowledged"
+             : tcp  ? "received, as the receiver says (D-SACK, RFC 2883),"
+                    : "answered by a Reply or RDMA",
+             (unsigned)c->pub.number);
     snprintf(cause->against, sizeof(cause->against), "%s",
              passed ? "the end that they were sent to may have stood still, or have got them late "
                       "or in another order"

@@ -92,7 +92,8 @@ struct rpcrdma_path {
     int64_t refused_waited_ns; /* their part of waited_ns */
     uint64_t acked_timeouts;   /* of the timeouts: the Ack had passed in time, and not arrived */
     int64_t acked_timeout_ns;
-    uint64_t served_timeouts; /* of the timeouts: no Ack had passed, but an answer to its RPC */
+    /* of the timeouts: no Ack had passed, but an answer to its RPC; of TCP, `spurious` shows it */
+    uint64_t served_timeouts;
     int64_t served_timeout_ns;
     uint64_t lost_behind;   /* of lost: it passed here, and a Nak asked for it */
     uint64_t late_naks;     /* for what came late: it was acknowledged before it passed again */
@@ -119,6 +120,7 @@ struct rpcrdma_path {
     uint64_t lost_between; /* the first only */
     int64_t transit_min_ns, transit_mean_ns, transit_max_ns;
 
+    uint64_t spurious; /* of the retransmitted: it had arrived, as TCP's receiver says (RFC 2883) */
     uint64_t uncaptured_reads; /* of uncaptured: PSNs of Read requests, as responses show */
 };
 

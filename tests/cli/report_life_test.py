@@ -6,7 +6,7 @@ import struct
 import sys
 import unittest
 
-from command import CommandTest
+from command import CAPTURES, CommandTest
 import cm
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
@@ -99,6 +99,35 @@ class Life(CommandTest):
             self.assertEqual(causes['unanswered']['confidence'], 'medium')
             self.assertEqual('acknowledged it, and got no Reply until the client closed the connection, 5.0 s'
                              in causes['unanswered']['text'], acknowledged, causes)
+
+    def test_closed_after_silence(self):
+        """The client says nothing for a while, closes the connection and goes on with its mount on another one at once: what
+        it had sent was lost. Not where it closed it at work, had been idle for minutes, or begins another mount."""
+        for silent, skipped, want in ((61, 0, 1), (2, 0, 1), (0, 0, 0), (300, 0, 0), (61, 1 << 20, 0)):
+            def give_up(c, _, silent=silent, skipped=skipped):
+                c.null()
+                c.clock.now += silent * 10**9
+                c.talk.disconnect()
+                one = rule_talk.Conversation(c.packets, number=2, clock=c.clock)
+                one.xid = c.xid + skipped
+                one.null()
+            path = os.path.join(self.folder, 'silent.pcap')
+            rules.write(path, give_up, True)
+            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            self.assertEqual([one['cause'] for one in causes], ['connection-failed'] * want)
+            for one in causes:
+                self.assertAlmostEqual(one['cost_ns'], silent * 1e9, delta=1e7)
+                self.assertIn('connection 2 in its place at once', one['text'])
+
+    def test_answers_lost_over_tcp(self):
+        """All that the server sent was lost before the place of capture for 14 s. What the client retransmitted meanwhile had
+        arrived, as the server says then (RFC 2883): nothing was lost on its way."""
+        path = os.path.join(CAPTURES, 'sliced', 'iwarp-cut.pcapng.zst')
+        cause, = json.loads(self.run_command('report', '--json', path))['causes']
+        self.assertEqual(cause['cause'], 'lost-to-client')
+        self.assertIn('Acks towards the client were lost on the network, before the place of capture: 7 timeouts', cause['text'])
+        paths = json.loads(self.run_command('connections', '--json', path))['paths']
+        self.assertEqual([(one['retransmitted'], one.get('spurious', 0)) for one in paths], [(0, 0), (7, 7)])
 
     def test_under_way(self):
         """Calls that were on their way when the capture ended were not left without answer; an older one was."""

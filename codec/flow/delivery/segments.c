@@ -21,6 +21,62 @@ enum {
 #define ACK_TIMER_NS INT64_C(20000000)
 #define SILENCE_NS INT64_C(150000000) /* a retransmission timer is longer: RFC 6298 section 2.4 */
 
+/* A timer ended: until its receiver says that this was for nothing. */
+static void timed_out(struct flow_delivery *d, uint64_t first, int64_t ns)
+{
+    struct rare *rare = d->rare;
+
+    if (rare->spurious.first != first) {
+        rare->spurious.first = first;
+        rare->spurious.timeouts = rare->spurious.counted = 0;
+        rare->spurious.ns = 0;
+        rare->spurious.acked = first < d->through;
+    }
+    rare->spurious.timeouts++;
+    rare->spurious.ns += ns;
+}
+
+/*
+ * Its receiver has these bytes twice (RFC 2883): the first transmission had arrived. Where their
+ * acknowledgement passed before the timer ended, it was lost behind here; where it did later, it
+ * was late; where this one is the first, others were lost before they came here.
+ */
+static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment)
+{
+    uint64_t first = position_of_seq(d, segment->twice),
+             end = first + (segment->twice_end - segment->twice);
+    const struct transmission *t = transmission_at(d, first);
+    struct rare *rare = d->rare;
+    struct rpcrdma_path *path;
+
+    if (!rare)
+        return; /* nothing was retransmitted: it is a copy of the network's */
+    path = &rare->path;
+    if (rare->spurious.first < first || rare->spurious.first >= end ||
+        (rare->spurious.timeouts == 0 && rare->spurious.counted == 0)) {
+        path->spurious += t && t->times > 1;
+        return;
+    }
+    if (rare->spurious.timeouts == 0) {
+        rare->spurious.counted--;
+        return;
+    }
+    path->spurious += rare->spurious.timeouts;
+    if (rare->spurious.acked) {
+        path->acked_timeouts += rare->spurious.timeouts;
+        path->acked_timeout_ns += rare->spurious.ns;
+    } else if (rare->spurious.first < d->through) {
+        path->late_timeouts += rare->spurious.timeouts;
+        path->late_timeout_ns += rare->spurious.ns;
+    } else {
+        path->served_timeouts += rare->spurious.timeouts;
+        path->served_timeout_ns += rare->spurious.ns;
+    }
+    rare->spurious.counted = rare->spurious.timeouts - 1;
+    rare->spurious.timeouts = 0;
+    rare->spurious.ns = 0;
+}
+
 /* `gap`: what is retransmitted had not passed. */
 static void again(struct flow_delivery *d, struct rpcrdma_path *path,
                   const struct rpcrdma_tcp_segment *segment, uint64_t first, bool gap)
@@ -36,6 +92,8 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
         if (path->timeouts++ == 0)
             path->timeout_frame = segment->frame;
         path->timeout_ns += segment->time_ns - d->sent_ns;
+        if (!gap)
+            timed_out(d, first, segment->time_ns - d->sent_ns);
     }
     transmission_waited(d, path, segment->time_ns, false);
     d->repeating = true;
@@ -220,6 +278,8 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     if (through == 0 || through > back->next + (UINT64_C(1) << 30))
         return false;
     lacking(back, segment, through);
+    if (segment->twice != segment->twice_end)
+        arrived_twice(back, segment);
     back->acked = true;
     return answered(back, segment, through);
 }

@@ -144,6 +144,12 @@ struct rare {
     int64_t late_ns;      /* that silence */
     uint32_t late_sent;   /* packets retransmitted since, */
     uint32_t late_acks;   /* and Acks of these */
+    struct {
+        uint64_t first, timeouts; /* TCP: what was retransmitted when a timer ended; how often; */
+        uint64_t counted;         /* of these, as spurious; each may be said to be by itself */
+        int64_t ns;               /* and those silences */
+        bool acked;               /* its acknowledgement had passed */
+    } spurious;
     uint64_t twice_frame; /* of the latest answer that is there twice: its second */
     struct hole *holes;   /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;

@@ -182,6 +182,8 @@ struct segment {
     uint64_t key[2][2]; /* source, destination */
     uint16_t port[2];
     uint16_t window;
+    const uint8_t *options; /* what was captured of them */
+    size_t n_options;
     struct rpcrdma_tcp_taken is;
 };
 
@@ -394,22 +396,24 @@ void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
 static void tell_segment(const struct rpcrdma_layer *l, const struct rpcrdma_tcp_connection *c,
                          int end, const struct segment *t, enum rpcrdma_op_kind begins)
 {
-    const struct rpcrdma_tcp_segment segment = {
-        .frame = l->packet->frame,
-        .time_ns = l->packet->time_ns,
-        .src = c->address[end],
-        .dst = c->address[1 - end],
-        .src_port = c->port[end],
-        .dst_port = c->port[1 - end],
-        .seq = t->is.piece.seq,
-        .len = t->is.piece.len,
-        .ack = t->is.ack,
-        .window = t->is.flags & TCP_RST ? UINT16_MAX : t->window,
-        .has_ack = t->is.flags & TCP_ACK && !(t->is.flags & TCP_RST),
-        .begins = (uint8_t)begins,
-        .ip_id = rpcrdma_layer_ip_id(l),
-        .traffic_class = rpcrdma_layer_traffic_class(l)};
+    struct rpcrdma_tcp_segment segment = {.frame = l->packet->frame,
+                                          .time_ns = l->packet->time_ns,
+                                          .src = c->address[end],
+                                          .dst = c->address[1 - end],
+                                          .src_port = c->port[end],
+                                          .dst_port = c->port[1 - end],
+                                          .seq = t->is.piece.seq,
+                                          .len = t->is.piece.len,
+                                          .ack = t->is.ack,
+                                          .window = t->is.flags & TCP_RST ? UINT16_MAX : t->window,
+                                          .has_ack =
+                                              t->is.flags & TCP_ACK && !(t->is.flags & TCP_RST),
+                                          .begins = (uint8_t)begins,
+                                          .ip_id = rpcrdma_layer_ip_id(l),
+                                          .traffic_class = rpcrdma_layer_traffic_class(l)};
 
+    if (segment.has_ack)
+        rpcrdma_tcp_twice(t->options, t->n_options, t->is.ack, &segment.twice, &segment.twice_end);
     l->net->sink.segment(l->net->sink.context, &segment);
 }
 
@@ -510,6 +514,10 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     t.is.piece.len = (uint32_t)rpcrdma_cursor_left(&l->c) - (header - TCP_BYTES);
     t.is.piece.caplen = 0;
     t.is.piece.bytes = NULL;
+    t.options = l->c.base + l->c.off;
+    t.n_options = rpcrdma_cursor_captured(&l->c);
+    if (t.n_options > header - TCP_BYTES)
+        t.n_options = header - TCP_BYTES;
     if (rpcrdma_cursor_captured(&l->c) > header - TCP_BYTES) {
         rpcrdma_cursor_take(&l->c, header - TCP_BYTES, "TCP options");
         t.is.piece.caplen = (uint32_t)rpcrdma_cursor_captured(&l->c);

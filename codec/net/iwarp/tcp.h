@@ -6,6 +6,7 @@
  * iWARP: RDMAP (RFC 5040) on DDP (RFC 5041) on MPA (RFC 5044, RFC 6581) on TCP.
  *
  *   tcp.c     segments, and the table of connections
+ *   tcp_options.c   what the receiver of bytes says of those that came twice
  *   tcp_late.c      an acknowledgement that is captured before what it acknowledges waits for it
  *   tcp_reorder.c   bytes of both directions in order
  *   tcp_hole.c      what is missing of them is waited for, then lost
@@ -191,6 +192,11 @@ enum { RPCRDMA_HELD_MOST = RPCRDMA_BOUND(16 << 20, 2048) }; /* more than any win
 /* Takes the bytes of a segment, and gives out all that can be. */
 void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                             const struct rpcrdma_tcp_piece *piece);
+/* tcp_options.c. Bytes from *first to before *end, if the n bytes of options in an acknowledgement
+ * of all before `ack` say that these came twice (RFC 2883); else they stay as they are. */
+void rpcrdma_tcp_twice(const uint8_t *options, size_t n, uint32_t ack, uint32_t *first,
+                       uint32_t *end);
+
 /* Gives out all that can be; `last`: nothing more will come, so holes stay holes. */
 void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool last);
 /* Frees what is held; what had begun counts as not captured from then on. */

@@ -221,16 +221,113 @@ static void tcp_acknowledges_in_order(void **state)
     assert_int_equal(find_bytes(1200, 1299).time_ns, first);
 }
 
+/* As segment, for all of the other direction before `acknowledges`, of which these came twice. */
+static void says_twice(uint32_t acknowledges, uint32_t first, uint32_t end)
+{
+    const struct rpcrdma_tcp_segment one = {.frame = ++frame,
+                                            .time_ns = now += 10 * US,
+                                            .seq = 1,
+                                            .ack = acknowledges,
+                                            .window = 500,
+                                            .has_ack = true,
+                                            .twice = first,
+                                            .twice_end = end};
+
+    flow_delivery_segment(&memory, back, d, &one);
+}
+
+static void times_out(unsigned times)
+{
+    while (times-- > 0) {
+        now += 300 * MS;
+        segment(d, back, 1000, 100, 1, 500);
+    }
+}
+
+static void expect_timeouts(uint64_t acked, uint64_t late, uint64_t served)
+{
+    assert_int_equal(path_to(d)->acked_timeouts, acked);
+    assert_int_equal(path_to(d)->late_timeouts, late);
+    assert_int_equal(path_to(d)->served_timeouts, served);
+    assert_int_equal(path_to(d)->acked_timeout_ns + path_to(d)->late_timeout_ns +
+                         path_to(d)->served_timeout_ns,
+                     path_to(d)->timeout_ns);
+}
+
+/* RFC 2883: the receiver had it, and all of its acknowledgements were lost before they came here.
+ * Each time that it came may be told by itself. */
+static void tcp_answers_lost(void **state)
+{
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    times_out(3);
+    assert_int_equal(path_to(d)->spurious, 0);
+    says_twice(1100, 1000, 1100);
+    expect_timeouts(0, 0, 3);
+    assert_int_equal(path_to(d)->spurious, 3);
+    for (int i = 0; i < 2; i++)
+        says_twice(1100, 1000, 1100);
+    expect_timeouts(0, 0, 3);
+    assert_int_equal(path_to(d)->spurious, 3);
+}
+
+/* It passed, and did not arrive; or it came late. */
+static void tcp_answers_passed(void **state)
+{
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    segment(back, d, 1, 0, 1100, 500);
+    times_out(2);
+    says_twice(1100, 1000, 1100);
+    expect_timeouts(2, 0, 0);
+}
+
+static void tcp_answers_late(void **state)
+{
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    times_out(2);
+    segment(back, d, 1, 0, 1100, 500);
+    says_twice(1100, 1000, 1100);
+    expect_timeouts(0, 2, 0);
+}
+
+/* What the network doubles was not retransmitted; nor does it say anything of other bytes. */
+static void tcp_copies_are_not_spurious(void **state)
+{
+    (void)state;
+    segment(d, back, 900, 100, 1, 500);
+    segment(d, back, 1000, 100, 1, 500);
+    says_twice(1100, 900, 1000);
+    assert_int_equal(path_to(d)->spurious, 0);
+    segment(d, back, 1100, 100, 1, 500);
+    now += 300 * MS;
+    segment(d, back, 1100, 100, 1, 500);
+    says_twice(1200, 1000, 1100);
+    assert_int_equal(path_to(d)->spurious, 0);
+    assert_int_equal(path_to(d)->timeouts, 1);
+    assert_int_equal(path_to(d)->served_timeouts, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
-        TEST(tcp_acknowledges_bytes),    TEST(tcp_sends_again),
-        TEST(tcp_captured_late),         TEST(tcp_keeps_alive),
-        TEST(tcp_lacks_bytes),           TEST(tcp_sends_much_again),
-        TEST(tcp_acknowledges_late),     TEST(tcp_acknowledges_at_once),
-        TEST(tcp_acknowledges_in_order), TEST(tcp_lacks_segments),
+        TEST(tcp_acknowledges_bytes),
+        TEST(tcp_sends_again),
+        TEST(tcp_captured_late),
+        TEST(tcp_keeps_alive),
+        TEST(tcp_lacks_bytes),
+        TEST(tcp_sends_much_again),
+        TEST(tcp_acknowledges_late),
+        TEST(tcp_acknowledges_at_once),
+        TEST(tcp_acknowledges_in_order),
+        TEST(tcp_lacks_segments),
         TEST(tcp_acknowledges_nothing),
+        TEST(tcp_answers_lost),
+        TEST(tcp_answers_passed),
+        TEST(tcp_answers_late),
+        TEST(tcp_copies_are_not_spurious),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,8 +195,8 @@ static void known_by_the_reply(void **state)
 /* The segment that shows a new connection says so, and no other: not what comes again. */
 static void segments_that_begin(void **state)
 {
-    static const uint8_t begins[] = {RPCRDMA_OP_CONNECT, 0, 0, RPCRDMA_OP_CONNECT, 0,
-                                     RPCRDMA_OP_ACCEPT};
+    static const uint8_t begins[] = {RPCRDMA_OP_CONNECT, 0, 0,
+                                     RPCRDMA_OP_CONNECT, 0, RPCRDMA_OP_ACCEPT};
     struct seen *s = seen_new(NULL);
 
     (void)state;
@@ -234,12 +234,63 @@ static void headers(void **state)
     seen_free(s);
 }
 
+/* What the options of an acknowledgement of all before 5000 say that came twice. */
+static void expect_twice(const void *options, size_t n, uint32_t first, uint32_t end)
+{
+    uint8_t *exact = malloc(n > 0 ? n : 1); /* so that ASan sees what is read behind it */
+    uint32_t is_first = 0, is_end = 0;
+
+    assert_non_null(exact);
+    memcpy(exact, options, n);
+    rpcrdma_tcp_twice(exact, n, 5000, &is_first, &is_end);
+    assert_int_equal(is_first, first);
+    assert_int_equal(is_end, end);
+    free(exact);
+}
+
+/* RFC 2883: the first block is acknowledged, or lies within the second. */
+static void bytes_that_came_twice(void **state)
+{
+    static struct bytes o;
+
+    (void)state;
+    o.n = 0;
+    put(&o, 0x0101080a00000000, 8);
+    put(&o, 0, 4);
+    put(&o, 0x0101050a, 4);
+    put(&o, 4000, 4);
+    put(&o, 4100, 4);
+    expect_twice(o.at, o.n, 4000, 4100);
+    for (size_t cut = 0; cut < o.n; cut++)
+        expect_twice(o.at, cut, 0, 0);
+    set(&o, 20, 5001, 4); /* not all of it is acknowledged: bytes behind others that are missing */
+    expect_twice(o.at, o.n, 0, 0);
+    set(&o, 16, 6000, 4);
+    set(&o, 20, 6100, 4);
+    set(&o, 15, 18, 1);
+    put(&o, 5900, 4);
+    put(&o, 6200, 4);
+    expect_twice(o.at, o.n, 6000, 6100);
+    set(&o, 28, 6099, 4);
+    expect_twice(o.at, o.n, 0, 0);
+    set(&o, 15, 9, 1); /* an option with less than a block */
+    expect_twice(o.at, o.n, 0, 0);
+    set(&o, 15, 1, 1); /* none is so short */
+    expect_twice(o.at, o.n, 0, 0);
+    set(&o, 3, 0, 1);
+    expect_twice(o.at, o.n, 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(over_ipv6),        cmocka_unit_test(thousands),
-        cmocka_unit_test(ports_used_again), cmocka_unit_test(known_by_the_reply),
-        cmocka_unit_test(headers),          cmocka_unit_test(segments_that_begin),
+        cmocka_unit_test(over_ipv6),
+        cmocka_unit_test(thousands),
+        cmocka_unit_test(ports_used_again),
+        cmocka_unit_test(known_by_the_reply),
+        cmocka_unit_test(headers),
+        cmocka_unit_test(segments_that_begin),
+        cmocka_unit_test(bytes_that_came_twice),
     };
 
     return cmocka_run_group_tests_name("tcp", tests, NULL, NULL);
