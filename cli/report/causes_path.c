@@ -21,6 +21,16 @@ static bool only_unanswered(const struct report_connection *c, int end)
            c->path[end].retransmitted < times;
 }
 
+/* RoCE: what came out of order here is behind what was retransmitted, not a loss: Naks asked for
+ * such packets, and nearly none for others. */
+static bool only_disorder(const struct rpcrdma_path *path)
+{
+    enum { FEW = 10 };
+
+    return path->late_naks > 0 && path->reordered > 0 &&
+           path->lost * FEW <= path->late_naks + path->reordered;
+}
+
 /* Requests of this end came again though they were answered in part: answers to it were lost. */
 static void lost(struct report *r, const struct report_connection *c, int end)
 {
@@ -46,6 +56,8 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     struct report_cause *cause;
     char asked[80] = "";
 
+    if (back->asked_again == 0 && only_disorder(a))
+        return;
     if (naks == 0 && back->asked_again == 0 &&
         (only_unanswered(c, end) || (timeouts == 0 && (!tcp || own * 1000 <= a->packets))))
         return;
@@ -142,18 +154,28 @@ static void not_ready(struct report *r, const struct report_connection *c, int e
 static void reordered(struct report *r, const struct report_connection *c, uint64_t late,
                       uint64_t naks)
 {
-    uint64_t packets = c->path[0].packets + c->path[1].packets;
+    uint64_t packets = c->path[0].packets + c->path[1].packets, again = 0;
     struct report_cause *cause = report_cause_add(r, CAUSE_REORDERED, CONFIDENCE_MEDIUM);
-    char asked[160] = "";
+    char asked[160] = "", cost[120] = "";
 
+    for (int end = 0; end < 2; end++) {
+        if (c->path[1 - end].asked_again > 0 || !only_disorder(&c->path[end]))
+            continue;
+        again += c->path[end].retransmitted;
+        cause->time_ns += c->path[end].waited_ns;
+    }
     if (naks > 0)
         snprintf(asked, sizeof(asked),
-                 "; %" PRIu64 " Nak%s asked for what was not lost: it was acknowledged before it "
-                 "passed again",
+                 "; %" PRIu64 " Nak%s asked for what was not lost: it came out of order, or was "
+                 "acknowledged before it passed again",
                  naks, plural(naks));
+    if (again > 0)
+        snprintf(cost, sizeof(cost),
+                 ". %" PRIu64 " packet%s retransmitted for it, %.3f s of waiting in all", again,
+                 plural(again), report_seconds(cause->time_ns));
     snprintf(cause->text, sizeof(cause->text),
-             "Packets were reordered: %" PRIu64 " of %" PRIu64 " on connection %u came late%s.",
-             late, packets, (unsigned)c->pub.number, asked);
+             "Packets were reordered: %" PRIu64 " of %" PRIu64 " on connection %u came late%s%s.",
+             late, packets, (unsigned)c->pub.number, asked, cost);
 }
 
 /* The network made copies, or took two ways. Few of them cost nothing. */

@@ -95,8 +95,9 @@ struct rpcrdma_path {
     /* of the timeouts: no Ack had passed, but an answer to its RPC; of TCP, `spurious` shows it */
     uint64_t served_timeouts;
     int64_t served_timeout_ns;
-    uint64_t lost_behind;   /* of lost: it passed here, and a Nak asked for it */
-    uint64_t late_naks;     /* for what came late: it was acknowledged before it passed again */
+    uint64_t lost_behind; /* of lost: it passed here, and a Nak asked for it */
+    /* for what came late: out of order here, or acknowledged before it passed again */
+    uint64_t late_naks;
     uint64_t late_timeouts; /* of the timeouts: the first transmission had arrived, as Acks show, */
     int64_t late_timeout_ns;   /* and the silence before it, in all: no loss */
     uint64_t congestion_marks; /* ECN: congestion experienced */

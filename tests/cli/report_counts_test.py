@@ -46,6 +46,16 @@ class Counts(CommandTest):
                 self.assertIn(f': {said} in what was sent', cause['text'])
                 self.assertIn(f'  missing   {said}, ', self.run_command('report', path))
 
+    def test_only_reordered(self):
+        """Nothing was lost, as the kernel counts; Naks asked for what came out of order, and for what was not taken then."""
+        path = os.path.join(CAPTURES, 'sliced', 'reordered.pcapng.zst')
+        cause, = json.loads(self.run_command('report', '--json', path))['causes']
+        self.assertEqual(cause['cause'], 'reordered')
+        self.assertIn('887 packets retransmitted for it', cause['text'])
+        self.assertGreater(cause['cost_ns'], 23e9)
+        to_client, = [one for one in json.loads(self.run_command('connections', '--json', path))['paths'] if one['naks']]
+        self.assertLessEqual(to_client['lost'], 2)
+
     def test_rules_of_both_versions(self):
         """One rule is one row, though version 2 has it in a text of its own."""
         functions = {name: function for name, (_, function, _, _) in rule_talk.named()}

@@ -48,6 +48,15 @@ static bool shown_by_responses(const struct flow_delivery *d, const struct trans
            (gap || (t->last < d->answer_next && at + 1 < d->answer_next));
 }
 
+/* This came behind those up to `end`. */
+static void disordered(struct rare *rare, uint64_t at, uint64_t end)
+{
+    if (rare->disorder >= rare->disorder_end || at < rare->disorder)
+        rare->disorder = at;
+    if (end > rare->disorder_end)
+        rare->disorder_end = end;
+}
+
 static void again(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
                   uint64_t at, bool gap)
 {
@@ -62,6 +71,10 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     if (path->retransmitted++ == 0)
         path->retransmitted_frame = op->frame;
     path->retransmitted_bytes += op->len;
+    if (begins && d->repeating && !d->naked && op->time_ns - d->sent_ns < TIMER_NS)
+        disordered(d->rare, at, d->rare->repeated); /* what is retransmitted may be, too */
+    else if (at == d->rare->disorder)
+        d->rare->disorder++;
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
     d->repeating = true;
@@ -131,6 +144,7 @@ RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delive
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
     t = transmission_at(d, at);
+    disordered(d->rare, at, d->next);
     if (t && t->found) {
         if (t->times == 0)
             t->times = 1;

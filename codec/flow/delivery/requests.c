@@ -277,7 +277,7 @@ RPCRDMA_RARE static void nak(struct flow_memory *memory, struct flow_delivery *d
     const struct hole *holes;
     struct transmission *t;
     int kind = op->nak < RPCRDMA_NAKS ? op->nak : RPCRDMA_NAK_OTHER;
-    bool known = d->naked && d->rare->nak_at == at;
+    bool known = d->naked && d->rare->nak_at == at, disordered;
 
     if (!path)
         return;
@@ -299,11 +299,18 @@ RPCRDMA_RARE static void nak(struct flow_memory *memory, struct flow_delivery *d
     }
     if (known || op->nak != RPCRDMA_NAK_PSN_SEQUENCE || at >= d->next)
         return;
+    disordered = path->reordered > 0 && at >= d->rare->disorder && at < d->rare->disorder_end;
+    d->rare->disorder = at + 1;
+    d->rare->disorder_end = d->next;
     holes = d->rare->holes;
     for (int i = 0; holes && i < HOLES; i++)
         if (!holes[i].arrived && at >= holes[i].first && at - holes[i].first < holes[i].count)
             return; /* counted when it is retransmitted */
-    path->lost++;   /* it passed here */
+    if (disordered) {
+        path->late_naks++;
+        return;
+    }
+    path->lost++; /* it passed here */
     path->lost_behind++;
     d->rare->nak_counted = true;
     if (at < d->through) /* the Ack overtook the Nak */

@@ -138,6 +138,9 @@ struct rare {
     int64_t nak_ns;
     bool nak_counted;  /* as a loss behind here */
     uint64_t repeated; /* position after the latest that was retransmitted */
+    /* From disorder on these had passed when one before them did, or was asked for: the receiver
+     * did not take them, and none of them was lost */
+    uint64_t disorder, disorder_end;
     struct flow_recovery recovery;
     uint64_t late_before; /* position after the message retransmitted when a timer ended; 0: none */
     uint64_t late_end;    /* position after all that had been sent then */

@@ -100,6 +100,61 @@ static void acknowledged_and_sent_again(void **state)
     assert_between(path_to(d)->late_timeout_ns, 15 * MS, 16 * MS);
 }
 
+static void naks_are(uint64_t late, uint64_t lost)
+{
+    assert_int_equal(path_to(d)->late_naks, late);
+    assert_int_equal(path_to(d)->lost, lost);
+    assert_int_equal(path_to(d)->lost_behind, lost);
+}
+
+static void asks_for(uint32_t psn)
+{
+    answer(RPCRDMA_OP_NAK, psn, RPCRDMA_NAK_PSN_SEQUENCE);
+}
+
+/* A packet that is out of order here is so for its receiver, which asks for it and does not take
+ * those before it: nothing was lost. Nor was it where that happens to what is retransmitted. What
+ * it asks for behind that was. */
+static void asked_for_out_of_order(void **state)
+{
+    (void)state;
+    send_one(PSN);
+    send_one(PSN + 2);
+    send_one(PSN + 3);
+    send_one(PSN + 1);
+    assert_int_equal(path_to(d)->reordered, 1);
+    asks_for(PSN + 1);
+    naks_are(1, 0);
+    asks_for(PSN + 2); /* PSN + 1 had come then */
+    naks_are(2, 0);
+    now += 2 * MS; /* else they are copies */
+    send_one(PSN + 3);
+    send_one(PSN + 2);
+    asks_for(PSN + 3);
+    naks_are(3, 0);
+    send_one(PSN + 3);
+    ack(PSN + 3);
+    send_one(PSN + 4);
+    send_one(PSN + 5);
+    asks_for(PSN + 4);
+    naks_are(3, 1);
+}
+
+/* Where nothing was seen out of order, all that is asked for was lost. */
+static void asked_for_in_order(void **state)
+{
+    (void)state;
+    send_one(PSN);
+    send_one(PSN + 1);
+    send_one(PSN + 2);
+    asks_for(PSN);
+    naks_are(0, 1);
+    send_one(PSN);
+    send_one(PSN + 2);
+    asks_for(PSN + 1); /* it did not pass again */
+    naks_are(0, 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
@@ -108,6 +163,8 @@ int main(void)
         TEST(asked_for_and_not_sent),
         TEST(served_and_sent_again),
         TEST(acknowledged_and_sent_again),
+        TEST(asked_for_out_of_order),
+        TEST(asked_for_in_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
