@@ -7,6 +7,10 @@
  * Calls, under (connection, caller, XID): a forward and a reverse Call with one XID are two (RFC
  * 8167 section 4.1). A Call without Reply stays until its connection ends or MESSAGE_CALLS newer
  * ones have come.
+ *
+ * Most clients count their XIDs, so that each Call has a place of its own in a ring, beside that of
+ * the Call before. Where that place is taken by another one, a Call is in the table instead, whose
+ * places nobody can choose: XIDs that are made to meet cost no more than a look at the ring.
  */
 
 uint64_t message_calls_of(const struct flow_conn *conn, int caller)
@@ -14,33 +18,50 @@ uint64_t message_calls_of(const struct flow_conn *conn, int caller)
     return flow_conn_id(conn) << 1 | (uint64_t)caller;
 }
 
-static uint64_t key(const struct flow_conn *conn, int caller, uint32_t xid)
+static uint64_t key(uint64_t calls, uint32_t xid)
 {
-    return flow_hash2(message_calls_of(conn, caller), xid);
+    return flow_hash2(calls, xid);
 }
 
-static bool is(const struct flow_call *call, const struct flow_conn *conn, int caller, uint32_t xid)
+static RPCRDMA_INLINE void **ring_at(struct flow_messages *messages, uint64_t calls, uint32_t xid)
 {
-    return call->xid == xid && call->conn == conn && call->caller == caller;
+    return &messages->ring[message_ring_index(calls, xid)];
+}
+
+static bool is(const struct flow_call *call, uint64_t calls, uint32_t xid)
+{
+    return call->xid == xid && message_calls_of(call->conn, call->caller) == calls;
+}
+
+static struct flow_call *in_table(const struct flow_messages *messages, uint64_t calls,
+                                  uint32_t xid)
+{
+    return messages->calls.count > 0 ? flow_table_get(&messages->calls, key(calls, xid)) : NULL;
+}
+
+static RPCRDMA_INLINE struct flow_call *find(const struct flow_messages *messages, uint64_t calls,
+                                             uint32_t xid)
+{
+    struct flow_call *call = messages->ring[message_ring_index(calls, xid)];
+
+    if (call && is(call, calls, xid))
+        return call;
+    call = in_table(messages, calls, xid);
+    return call && is(call, calls, xid) ? call : NULL; /* the key is a hash: make sure */
 }
 
 struct flow_call *flow_call_find(const struct flow_messages *messages, const struct flow_conn *conn,
                                  int caller, uint32_t xid)
 {
-    struct flow_call *call = flow_table_get(&messages->calls, key(conn, caller, xid));
-
-    return call && is(call, conn, caller, xid) ? call : NULL; /* the key is a hash: make sure */
+    return find(messages, message_calls_of(conn, caller), xid);
 }
 
 struct flow_call *message_call_outstanding_of(const struct flow_messages *messages, uint64_t calls,
                                               uint32_t xid)
 {
-    struct flow_call *call = flow_table_get(&messages->calls, flow_hash2(calls, xid));
+    struct flow_call *call = find(messages, calls, xid);
 
-    return call && call->xid == xid && message_calls_of(call->conn, call->caller) == calls &&
-                   call->holders & CALL_OUTSTANDING
-               ? call
-               : NULL;
+    return call && call->holders & CALL_OUTSTANDING ? call : NULL;
 }
 
 void flow_calls_reserve(struct flow_messages *messages, enum flow_call_stage stage, size_t size)
@@ -117,13 +138,25 @@ static struct message_calls *list_of(const struct flow_call *call)
     return &message_conn_of(call->conn)->calls[call->caller];
 }
 
+static RPCRDMA_INLINE void remove_from_its_place(struct flow_messages *messages,
+                                                 struct flow_call *call)
+{
+    uint64_t calls = message_calls_of(call->conn, call->caller);
+    void **at = ring_at(messages, calls, call->xid);
+
+    if (*at == call)
+        *at = NULL;
+    else
+        flow_table_remove_value(&messages->calls, key(calls, call->xid), call);
+}
+
 static void forget(struct flow_messages *messages, struct flow_call *call)
 {
     if (call->unmatched > 0)
         message_unmatched_forget(messages, call);
     TAILQ_REMOVE(list_of(call), call, by_age);
     message_conn_of(call->conn)->n_calls[call->caller]--;
-    flow_table_remove_value(&messages->calls, key(call->conn, call->caller, call->xid), call);
+    remove_from_its_place(messages, call);
     put_entry(messages, call);
 }
 
@@ -149,20 +182,37 @@ static RPCRDMA_INLINE void enter(struct flow_call *call, struct flow_conn *conn,
 struct flow_call *message_call_add(struct flow_messages *messages, struct flow_conn *conn,
                                    int caller, uint32_t xid)
 {
-    uint64_t at = key(conn, caller, xid);
-    struct flow_call *call = flow_table_get(&messages->calls, at);
+    uint64_t calls = message_calls_of(conn, caller);
+    void **at = ring_at(messages, calls, xid);
+    struct flow_call *call;
 
+    if (*at && is(*at, calls, xid))
+        return *at;
+    call = in_table(messages, calls, xid);
     if (call) /* else of another one with the same hash, once in 2^64: there is no place */
-        return is(call, conn, caller, xid) ? call : NULL;
+        return is(call, calls, xid) ? call : NULL;
     call = get_entry(messages);
     if (!call)
         return NULL;
-    if (!flow_table_add(&messages->calls, &messages->context->memory, at, call)) {
+    if (!*at) {
+        *at = call;
+    } else if (!flow_table_add(&messages->calls, &messages->context->memory, key(calls, xid),
+                               call)) {
         put_entry(messages, call);
         return NULL;
     }
     enter(call, conn, caller, xid);
     return call;
+}
+
+/* The place of a Call that is new: to be filled at once. NULL: it is not new. */
+static RPCRDMA_INLINE void **claim(struct flow_messages *messages, uint64_t calls, uint32_t xid)
+{
+    void **at = ring_at(messages, calls, xid);
+
+    if (*at)
+        return is(*at, calls, xid) ? NULL : flow_table_claim(&messages->calls, key(calls, xid));
+    return in_table(messages, calls, xid) ? NULL : at;
 }
 
 void flow_call_hold(struct flow_call *call, enum flow_call_stage stage)
@@ -244,10 +294,9 @@ struct flow_call *message_call_note_plain(struct flow_messages *messages, struct
                                           int caller, const uint8_t *p)
 {
     uint32_t xid = rpcrdma_get_be32(p);
+    void **at = claim(messages, message_calls_of(conn, caller), xid);
     struct flow_call *call;
-    void **at;
 
-    at = flow_table_claim(&messages->calls, key(conn, caller, xid));
     if (!at)
         return NULL;
     call = get_entry(messages);

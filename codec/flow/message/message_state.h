@@ -36,6 +36,7 @@ enum {
      * is more comes of captures without Replies. Each takes its transaction and chunks: the memory
      * limit of 64 MiB would not hold many connections with more. */
     MESSAGE_CALLS = RPCRDMA_BOUND(4096, 4),
+    MESSAGE_RING = RPCRDMA_BOUND(1024, 4), /* a power of two */
     MESSAGE_WANTED = 8,
     MESSAGE_ANSWERED = 8, /* XIDs that errors answered, remembered per connection */
     MESSAGE_PREVIEWED = RPCRDMA_BOUND(1024, 4), /* Calls that are held back; a power of two */
@@ -175,7 +176,8 @@ struct flow_messages {
     const struct rpcrdma_dialect *dialect;
     bool unordered;
     bool unseen;             /* see flow_messages_unseen */
-    struct flow_table calls; /* (connection, caller, XID) -> Call */
+    struct flow_table calls; /* (connection, caller, XID) -> Call, of those that are not in: */
+    void *ring[MESSAGE_RING];
     SLIST_HEAD(, flow_call) spare_calls;
     uint32_t n_spare_calls;
     size_t slot_at[FLOW_CALL_STAGES], call_size; /* bytes; of the slot in an entry, and of that */
@@ -219,6 +221,12 @@ void message_call_let_go(struct flow_messages *messages, struct flow_call *call,
 /* A name for the Calls of this end of the connection that is never used again; of those: the one of
  * this XID, NULL where it is not outstanding. */
 uint64_t message_calls_of(const struct flow_conn *conn, int caller);
+/* Which place of the ring: one behind the other for XIDs that are counted, in either order of their
+ * bytes. */
+static inline size_t message_ring_index(uint64_t calls, uint32_t xid)
+{
+    return (calls * 61 + xid + __builtin_bswap32(xid)) & (MESSAGE_RING - 1);
+}
 struct flow_call *message_call_outstanding_of(const struct flow_messages *messages, uint64_t calls,
                                               uint32_t xid);
 /* As flow_call_find, in less time where Replies come in the order of Calls. */

@@ -124,8 +124,9 @@ static void steps_grow_with_the_input(void **state)
     for (uint32_t n = LEAST; n <= LEAST * TIMES; n *= 2) {
         uint64_t once = cost(input, n), twice = cost(input, 2 * n);
 
-        /* where there are few, chains of tables with random keys make the difference */
-        assert_true(twice <= once * 5 / 2 + n);
+        /* where there are few, chains of tables with random keys make the difference, and the ring
+         * of Calls, which has room for 1,000 */
+        assert_true(twice <= once * 5 / 2 + UINT64_C(3) * n);
         assert_true(twice <= UINT64_C(2) * PER_PACKET * n);
     }
 #else

@@ -121,6 +121,8 @@ void rpc_rig_end(struct rpc_rig *r)
     rpcrdma_flow_end(r->rig.flow);
     if (flow->rpcs) { /* with the connections every transaction and its bytes have gone */
         assert_int_equal(flow->messages->calls.count, 0);
+        for (size_t i = 0; i < MESSAGE_RING; i++)
+            assert_null(flow->messages->ring[i]);
         assert_int_equal(flow->rpcs->regions.table.count, 0);
         assert_int_equal(flow->rpcs->n_held, 0);
     }
