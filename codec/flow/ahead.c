@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/delivery.h"
 #include "flow/flow_state.h"
 
 /* Of many connections what is kept is not in the processor's cache: it is asked for ahead. */
@@ -10,6 +11,40 @@ bool rpcrdma_flow_crowded(const struct rpcrdma_flow *flow)
     return flow_directions_count(flow->streams) >= CROWD;
 }
 
+static const struct flow_delivery *delivery_of(const struct flow_direction *dir)
+{
+    return dir ? dir->delivery : NULL;
+}
+
+/* What follows deliveries looks at: the life with each Call. */
+static void fetch_followed(struct flow_conn *const *conns, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct rpcrdma_life *life = &flow_conn_public_const(conns[i])->life;
+
+        flow_fetch(life, sizeof(*life));
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct flow_delivery *a = delivery_of(flow_conn_direction(conns[i], 0)),
+                                   *b = delivery_of(flow_conn_direction(conns[i], 1));
+
+        if (a && b) {
+            flow_delivery_fetch_next(a, b);
+            flow_delivery_fetch_next(b, a);
+        }
+    }
+}
+
+static void fetch_credits(struct flow_conn *const *conns, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        flow_credit_fetch(conns[i]);
+    for (size_t i = 0; i < n; i++)
+        flow_credit_fetch_accounts(conns[i]);
+    for (size_t i = 0; i < n; i++)
+        flow_credit_fetch_levels(conns[i]);
+}
+
 /* Step by step for all of them: what one step asked for is there when the next goes on from it. */
 void rpcrdma_flow_ahead(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops, size_t n)
 {
@@ -19,17 +54,17 @@ void rpcrdma_flow_ahead(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
 
     n = flow_directions_ahead(flow->streams, ops, n, dirs);
     for (size_t i = 0; i < n; i++) {
+        if (dirs[i]->delivery)
+            flow_delivery_fetch(dirs[i]->delivery);
         if (!dirs[i]->conn || dirs[i]->conn == last)
             continue;
         last = conns[n_conns++] = dirs[i]->conn;
         flow_conn_fetch(flow->conns, last);
     }
-    if (!flow->credits)
-        return;
-    for (size_t i = 0; i < n_conns; i++)
-        flow_credit_fetch(conns[i]);
-    for (size_t i = 0; i < n_conns; i++)
-        flow_credit_fetch_accounts(conns[i]);
-    for (size_t i = 0; i < n_conns; i++)
-        flow_credit_fetch_levels(conns[i]);
+    for (size_t i = 0; flow->rpcs && i < n_conns; i++)
+        flow_rpc_fetch(conns[i]);
+    if (flow->context.delivery)
+        fetch_followed(conns, n_conns);
+    if (flow->credits)
+        fetch_credits(conns, n_conns);
 }

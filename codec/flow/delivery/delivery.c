@@ -2,6 +2,8 @@
 #include "flow/delivery/transmission.h"
 #include "flow/life.h"
 
+#include <stddef.h>
+
 struct flow_delivery *flow_delivery_new(struct flow_memory *memory)
 {
     struct flow_delivery *d = flow_alloc(memory, sizeof(*d));
@@ -30,6 +32,20 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
     originals_free(memory, d);
     flow_release(memory, d->extra, sizeof(*d->extra));
     flow_release(memory, d, sizeof(*d));
+}
+
+void flow_delivery_fetch(const struct flow_delivery *d)
+{
+    flow_fetch(d, offsetof(struct flow_delivery, first_records));
+}
+
+void flow_delivery_fetch_next(const struct flow_delivery *d, const struct flow_delivery *back)
+{
+    enum { PSN = 0xffffff };
+
+    flow_fetch(transmission_record(d, d->count), sizeof(*d->ring));
+    flow_fetch(recent_slot(&d->recent, (uint32_t)d->next & PSN), sizeof(*d->recent.at));
+    flow_fetch(recent_slot(&d->recent, (uint32_t)back->next & PSN), sizeof(*d->recent.at));
 }
 
 static uint64_t near(const struct flow_delivery *d, uint32_t seq, bool psn)

@@ -36,6 +36,11 @@ struct flow_delivery;
 struct flow_delivery *flow_delivery_new(struct flow_memory *memory);
 void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d); /* NULL is fine */
 
+/* Brings into the cache what the next packets look at (see ahead.c): what it begins with; and after
+ * that what is remembered of packets, and will be. `back`: of the other direction. */
+void flow_delivery_fetch(const struct flow_delivery *d);
+void flow_delivery_fetch_next(const struct flow_delivery *d, const struct flow_delivery *back);
+
 /* The packets towards this end that are given from now on were captured at this place; 0: not
  * known.
  */

@@ -21,6 +21,9 @@ struct flow_rpcs *flow_rpcs_new(struct flow_context *context, struct flow_messag
 /* All connections must be closed. NULL is fine. */
 void flow_rpcs_free(struct flow_rpcs *rpcs);
 
+/* Brings into the cache what the next message of the connection looks at: see flow/ahead.c. */
+void flow_rpc_fetch(const struct flow_conn *conn);
+
 /* Whether there is memory for what a message of the connection may begin. False: something has to
  * go before, or the message is left out here. */
 bool flow_rpc_ready(struct flow_rpcs *rpcs, struct flow_conn *conn);

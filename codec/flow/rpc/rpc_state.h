@@ -149,24 +149,26 @@ TAILQ_HEAD(rpc_list, rpc_transaction); /* the oldest first */
 
 /* Per connection. */
 struct rpc_conn {
+    /* what each message looks at */
     struct rpc_list transactions[2];       /* by caller */
     struct rpc_transaction *on_the_way[2]; /* by caller: the oldest whose Call may still arrive */
     struct rpc_list parked;
     uint32_t count[2]; /* by caller */
     uint32_t n_parked;
     uint32_t unread;                         /* Calls whose slot is not known, or not yet */
-    struct rpc_read_map reads[2];            /* by the end that asks */
     uint64_t unknown_bytes, unknown_packets; /* to handles that nothing seen offers; */
     int64_t unknown_ns;                      /* the latest */
     int64_t replied_ns[2];                   /* by caller: the last Reply to it */
+    uint32_t malformed[2];                   /* messages, by receiver */
+    bool malformed_reported, astray_reported;
+    bool slot_reported; /* a doubt that stays one */
+    bool carries;       /* a session that is known */
+
+    struct rpc_read_map reads[2]; /* by the end that asks */
     uint64_t unplaced[2]; /* by sender: the last packet with data whose place was not captured */
     struct rpc_retired *retired; /* RPC_RETIRED of them; NULL: none yet. Owned */
     struct rpc_astray astray;    /* the latest handle, length 0: none; whether it was reported */
     uint32_t n_retired, n_astray;
-    uint32_t malformed[2]; /* messages, by receiver */
-    bool malformed_reported, astray_reported;
-    bool slot_reported; /* a doubt that stays one */
-    bool carries;       /* a session that is known */
 };
 
 /* How often a Call that flow/message remembers was sent. */

@@ -2,6 +2,8 @@
 #include "flow/rpc/check.h"
 #include "flow/rpc/rpc_state.h"
 
+#include <stddef.h>
+
 /* Transactions: begun, found in the slot of their Call, reported and forgotten. */
 
 /* Transactions come and go with every other message: some of those that went are kept, to be used
@@ -84,6 +86,14 @@ struct rpc_transaction *rpc_transaction_find(const struct flow_rpcs *rpcs,
 struct rpc_conn *rpc_of(const struct flow_conn *conn)
 {
     return *flow_conn_slot((struct flow_conn *)conn, FLOW_SLOT_RPC);
+}
+
+void flow_rpc_fetch(const struct flow_conn *conn)
+{
+    const struct rpc_conn *c = rpc_of(conn);
+
+    if (c)
+        flow_fetch(c, offsetof(struct rpc_conn, reads));
 }
 
 struct rpc_conn *rpc_conn_get(struct flow_rpcs *rpcs, struct flow_conn *conn)
