@@ -8,7 +8,7 @@ enum { LITTLE = 1 << 20 };
 
 struct world {
     struct rpcrdma_flow *flow;
-    uint64_t frame, messages, replies, calls, crowded;
+    uint64_t frame, messages, replies, calls, delivered, crowded;
     uint64_t log; /* of all that came out, in order */
 };
 
@@ -43,6 +43,16 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
     }
 }
 
+static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
+{
+    struct world *world = context;
+
+    world->delivered += transaction->call.state == RPCRDMA_DELIVERED;
+    note(world, transaction->call_frame);
+    note(world, transaction->call.frame);
+    note(world, transaction->reply.frame);
+}
+
 /* A Call, its Ack, the Reply and its Ack, of connections in turn. */
 static void make(struct rpcrdma_op *op, uint8_t *data, uint32_t number)
 {
@@ -74,9 +84,14 @@ static struct world run(bool announced, uint64_t max_memory)
     enum { STEP = RPCRDMA_FLOW_AHEAD };
     static uint8_t data[STEP][512];
     struct world world = {.frame = 0};
-    struct rpcrdma_flow_config config = {.all = true, .credits = true, .max_memory = max_memory};
+    struct rpcrdma_flow_config config = {
+        .all = true, .credits = true, .delivery = true, .max_memory = max_memory};
     struct rpcrdma_flow_sink sink = {
-        .message = on_message, .credits = on_credits, .context = &world};
+        .message = on_message,
+        .transaction = on_transaction,
+        .credits = on_credits,
+        .context = &world,
+    };
     struct rpcrdma_op ops[STEP];
 
     config.size = sizeof(config);
@@ -107,6 +122,7 @@ static void test_same(void **state)
     assert_int_equal(plain.messages, CONNS * ROUNDS * 2);
     assert_int_equal(plain.replies, CONNS * ROUNDS);
     assert_int_equal(plain.calls, CONNS * ROUNDS);
+    assert_true(plain.delivered > 0);
     assert_true(plain.crowded > 0);
     assert_int_equal(announced.log, plain.log);
 }
