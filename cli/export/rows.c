@@ -172,6 +172,13 @@ static void on_op(void *context, const struct rpcrdma_op *op)
         rows_commit(rows);
 }
 
+/* Calls are followed for what connections say of them: a row is the same with any tables. */
+static void on_followed(void *context, const struct rpcrdma_transaction *transaction)
+{
+    (void)context;
+    (void)transaction;
+}
+
 struct rpcrdma_flow_sink rows_begin(struct rows *rows)
 {
     struct rpcrdma_flow_sink sink = {
@@ -186,6 +193,8 @@ struct rpcrdma_flow_sink rows_begin(struct rows *rows)
         rows_want(rows, TABLE_FINDINGS)) {
         sink.transaction = rows_transaction;
         sink.payload_stream = on_payload_stream;
+    } else if (rows_want(rows, TABLE_CONNECTIONS)) {
+        sink.transaction = on_followed;
     }
     if (rows_want(rows, TABLE_MESSAGES) || rows_want(rows, TABLE_SEGMENTS) ||
         rows_want(rows, TABLE_FINDINGS))

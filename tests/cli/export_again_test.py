@@ -331,6 +331,18 @@ class Again(CommandTest):
         self.export('out.db', '-f', 'src host 192.168.77.11', capture())
         self.assertLessEqual(keys, self.keys('out.db'))
 
+    def test_one_table(self):
+        """A table alone has the rows that it has with the others, and these come in later."""
+        for name in (*NAMES, 'roce-nfs42-mini'):
+            self.export(name + '.db', capture(name))
+            want = self.rows(name + '.db')
+            for table in TABLES[1:]:
+                database = f'{name}-{table}.db'
+                self.export(database, '--tables', table, capture(name))
+                self.assertEqual(self.rows(database)[table], want[table], table)
+            self.export(f'{name}-connections.db', capture(name))
+            self.assertEqual(self.rows(f'{name}-connections.db'), want)
+
     def test_tables(self):
         """Other tables than before: those that were not asked for stay open, and are made whole later."""
         self.export('out.db', '-c', '200', capture())
