@@ -14,15 +14,18 @@ CREATE INDEX IF NOT EXISTS findings_rule ON findings(rule, connection_id);
 CREATE INDEX IF NOT EXISTS paths_connection ON paths(connection_id);
 CREATE INDEX IF NOT EXISTS connections_path ON connections(path, set_up, first_time_ns);
 
--- Pieces of a capture that were exported one by one: all but the first have no set-up.
-UPDATE connections SET part_of = found.whole
-FROM (SELECT part.id AS part,
-             (SELECT whole.id FROM connections AS whole
-              WHERE whole.path = part.path AND whole.set_up = 1
-                AND whole.first_time_ns <= part.first_time_ns
-              ORDER BY whole.first_time_ns DESC LIMIT 1) AS whole
-      FROM connections AS part WHERE part.set_up = 0) AS found
-WHERE id = found.part AND part_of IS NOT found.whole;
+-- Pieces of a capture that were exported one by one: all but the first have no set-up. Each is looked
+-- for once, by the index, however few connections SQLite takes the table to have.
+UPDATE connections SET part_of = (
+    SELECT whole.id FROM connections AS whole INDEXED BY connections_path
+    WHERE whole.path = connections.path AND whole.set_up = 1
+      AND whole.first_time_ns <= connections.first_time_ns
+    ORDER BY whole.first_time_ns DESC LIMIT 1)
+WHERE set_up = 0 AND part_of IS NOT (
+    SELECT whole.id FROM connections AS whole INDEXED BY connections_path
+    WHERE whole.path = connections.path AND whole.set_up = 1
+      AND whole.first_time_ns <= connections.first_time_ns
+    ORDER BY whole.first_time_ns DESC LIMIT 1);
 
 -- Operations by client and server, the one that took most time first.
 CREATE VIEW IF NOT EXISTS slow_operations AS

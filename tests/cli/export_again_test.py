@@ -211,6 +211,21 @@ class Again(CommandTest):
             self.assertIn(said, run.stderr)
             self.assertEqual('had other packets' in run.stderr, file == path)
 
+    def test_many(self):
+        """However many exports are in a database, and connections without set-up: it is not looked at each with each."""
+        self.export('out.db', '-c', '100', capture())
+        with sqlite3.connect(self.path('out.db')) as database:
+            one = database.execute('SELECT * FROM connections').fetchone()
+            database.executemany(f'INSERT INTO connections VALUES ({", ".join("?" * len(one))})',
+                                 ((n, n // 2, n % 2, *one[3:]) for n in range(1, 20000)))
+        database.close()
+        began = time.monotonic()
+        self.export('out.db', capture())
+        self.assertLess(time.monotonic() - began, 6)  # 0.1 to 0.3 s
+        with sqlite3.connect(self.path('out.db')) as database:
+            self.assertEqual(database.execute('SELECT count(*) FROM connections WHERE part_of = id + 1').fetchone(), (9999,))
+        database.close()
+
     def test_two_hosts(self):
         """A Call that two exports left without Reply, of which one has it in the end: the other may not take it out."""
         packets = self.packets()
