@@ -9,6 +9,7 @@
 #include "export/clickhouse.h"
 #include "export/compress.h"
 #include "export/database.h"
+#include "export/passed.h"
 #include "export/rows.h"
 #include "export/stores.h"
 #include "finish.h"
@@ -25,9 +26,7 @@ struct exporter {
     struct rows rows;
     struct store_capture *captures; /* one per file; id is known later where bytes are 0 */
     struct store_input input;
-    int64_t packets_hash; /* of all packets so far */
-    int64_t cut;          /* but not of what is in the latest */
-    guint watched;        /* of input.watch, those that passed */
+    struct passed passed;
 };
 
 enum { COMMIT_ROWS = 65536 };
@@ -110,29 +109,18 @@ static void put_captures(struct exporter *e, bool complete)
         put_capture(e, e->options->devices[i], &device, complete);
 }
 
-static void look_watched(struct exporter *e)
-{
-    GArray *watch = e->input.watch;
-
-    for (; watch && e->watched < watch->len; e->watched++) {
-        struct store_watch *one = &g_array_index(watch, struct store_watch, e->watched);
-
-        if (e->pipeline.clock.frame < one->frame)
-            break;
-        one->seen = e->pipeline.clock.frame == one->frame;
-        one->packets_hash = e->packets_hash;
-        one->cut = e->cut;
-    }
-}
-
-/* One that its file cuts may be whole later. */
 static void on_passes(void *context, const struct source_packet *one)
 {
     struct exporter *e = context;
 
-    e->cut = identity_packet(e->packets_hash, &one->packet);
-    e->packets_hash = one->cut ? e->cut : identity_contents(e->cut, &one->packet);
-    look_watched(e);
+    bool full = passed_full(&e->passed) && e->rows.begun && !e->rows.failed;
+
+    if (full && !e->rows.store->block(e->rows.store)) {
+        e->rows.failed = true;
+        e->pipeline.stop = true;
+    }
+    passed_packet(&e->passed, one, full);
+    passed_watch(&e->passed, e->input.watch, e->pipeline.clock.frame);
 }
 
 /* Of a pipe the key is known when its first packet is. */
@@ -146,16 +134,19 @@ static bool begin(void *context)
                                     .n = e->options->n_files,
                                     .how = identity_reading(e->options),
                                     .tables = e->rows.tables,
+                                    .first = e->passed.first,
+                                    .blocks = e->passed.blocks,
+                                    .cut = &e->passed.is_cut,
                                     .packets = &e->pipeline.clock.frame,
                                     .time_ns = &e->pipeline.clock.now_ns,
-                                    .packets_hash = &e->packets_hash,
+                                    .packets_hash = &e->passed.hash,
                                     .at_end = &e->pipeline.at_end,
                                     .counted_out = &e->pipeline.counted_out,
                                     .complete = e->input.complete};
     e->input.watch = g_array_new(FALSE, FALSE, sizeof(struct store_watch));
     if (!e->rows.store->begin(e->rows.store, &e->input))
         return false;
-    look_watched(e);
+    passed_watch(&e->passed, e->input.watch, e->pipeline.clock.frame);
     return true;
 }
 
@@ -199,6 +190,7 @@ static int analyse(void *context, struct store *store)
         e->rows.begin = begin;
         e->pipeline.passes = on_passes;
         e->pipeline.passes_context = e;
+        passed_begin(&e->passed);
     }
     e->pipeline.first = rows_start;
     e->pipeline.first_context = &e->rows;
@@ -519,6 +511,7 @@ const struct command command_export = {
     .arguments = "FILE|FOLDER...",
     .what = "all of it as tables: an SQLite database, NDJSON, CSV",
     .details = "Keys are the same whenever and with whatever else a capture is read: exporting it\n"
-               "twice adds nothing. docs/sql.md has the tables, and questions to ask them.",
+               "twice, or later what it begins with, adds nothing. docs/sql.md has the tables,\n"
+               "and questions to ask them.",
     .run = run,
 };

@@ -9,24 +9,51 @@
 
 const char past_schema[] =
     "CREATE TABLE exports (export INTEGER, capture INTEGER, name INTEGER, bytes INTEGER,"
-    " head INTEGER, how INTEGER, packets INTEGER, time_ns INTEGER, packets_hash INTEGER,"
-    " complete INTEGER,"
+    " head INTEGER, how INTEGER, packets INTEGER, packets_hash INTEGER, complete INTEGER,"
+    " first INTEGER,"
     " PRIMARY KEY (export, capture)) WITHOUT ROWID;"
+    "CREATE INDEX exports_first ON exports(first);"
+    "CREATE INDEX exports_capture ON exports(capture);"
+    "CREATE INDEX exports_head ON exports(head, name);"
+    "CREATE TABLE packet_marks (export INTEGER, block INTEGER, before INTEGER, marks BLOB,"
+    " PRIMARY KEY (export, block)) WITHOUT ROWID;"
     /* shared: another export made this row, too, so that it stays */
     "CREATE TABLE open_rows (of INTEGER, id INTEGER, export INTEGER, shared INTEGER,"
-    " PRIMARY KEY (of, id, export)) WITHOUT ROWID;";
+    " PRIMARY KEY (of, id, export)) WITHOUT ROWID;"
+    "CREATE INDEX open_rows_export ON open_rows(export);";
 
 static const char *const statements[] = {
     [RECORD] = "INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [MARK] = "INSERT OR REPLACE INTO packet_marks VALUES (?, ?, ?, ?)",
     [LIST] = "INSERT OR IGNORE INTO open_rows VALUES (?, ?, ?, ?)",
     [FIND] = "SELECT export, shared FROM open_rows WHERE of = ? AND id = ?",
     [SHARE] = "UPDATE open_rows SET shared = 1 WHERE of = ? AND id = ? AND shared = 0",
     [TAKE] = "DELETE FROM open_rows WHERE of = ? AND id = ? AND export = ?",
+    [COUNT_OPEN] = "SELECT count(*) FROM open_rows WHERE export = ? AND shared = 0 AND ? >> of & 1",
+    [OF_EXPORT] = "SELECT capture, name, bytes, head, how, packets, packets_hash, complete"
+                  " FROM exports WHERE export = ?",
+    [OF_FIRST] = "SELECT export FROM exports WHERE first = ?",
+    [OF_CAPTURE] = "SELECT export FROM exports WHERE capture = ?",
+    [OF_HEAD] = "SELECT export FROM exports WHERE head = ?",
+    [OF_NAME] = "SELECT export FROM exports WHERE head = ? AND name = ?",
+    /* ?6: marks, ?7: but that of one that is cut, ?8: they fill a block */
+    [WITHIN] = "SELECT 1 FROM exports AS e JOIN packet_marks AS m ON m.export = e.export"
+               " WHERE e.first = ?1 AND e.how = ?2 AND e.export <> ?3 AND m.block = ?4"
+               " AND m.before = ?5 AND substr(m.marks, 1, length(?7)) = ?7"
+               " AND (length(m.marks) > length(?6) OR (m.marks <> ?6 AND length(m.marks) ="
+               " length(?6)) OR (?8 AND EXISTS (SELECT 1 FROM packet_marks"
+               " WHERE export = m.export AND block = m.block + 1)))",
 };
 
 bool past_prepare(const struct past *p, const char *sql, sqlite3_stmt **statement)
 {
     return p->lib->sqlite3_prepare_v2(p->db, sql, -1, statement, NULL) == SQLITE_OK;
+}
+
+void past_bind(const struct past *p, enum past_statement which, const int64_t *numbers, int n)
+{
+    for (int i = 0; i < n; i++)
+        p->lib->sqlite3_bind_int64(p->statement[which], i + 1, numbers[i]);
 }
 
 /* Once, with numbers. */
@@ -35,8 +62,7 @@ static bool step(const struct past *p, enum past_statement which, const int64_t 
     sqlite3_stmt *statement = p->statement[which];
     bool good;
 
-    for (int i = 0; i < n; i++)
-        p->lib->sqlite3_bind_int64(statement, i + 1, numbers[i]);
+    past_bind(p, which, numbers, n);
     good = p->lib->sqlite3_step(statement) == SQLITE_DONE;
     p->lib->sqlite3_reset(statement);
     return good;
@@ -60,9 +86,9 @@ bool past_new(const struct sqlite_calls *lib, sqlite3 *db, struct past **past)
 
     p->lib = lib;
     p->db = db;
-    p->before = g_array_new(FALSE, FALSE, sizeof(struct earlier));
+    p->before = g_ptr_array_new();
     p->taken = g_array_new(FALSE, FALSE, sizeof(int64_t));
-    p->by_export = g_hash_table_new(g_int64_hash, g_int64_equal);
+    p->by_export = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     for (int i = 0; i < N_STATEMENTS; i++)
         if (!past_prepare(p, statements[i], &p->statement[i]))
             return false;
@@ -80,38 +106,36 @@ void past_free(struct past *p)
         p->lib->sqlite3_finalize(p->statement[i]);
     g_hash_table_destroy(p->by_export);
     g_array_free(p->taken, TRUE);
-    g_array_free(p->before, TRUE);
-    if (p->input)
+    g_ptr_array_free(p->before, TRUE);
+    if (p->input) {
         g_array_free(p->input->watch, TRUE);
+        g_array_free(p->input->blocks, TRUE);
+    }
+    past_known_free(p->known);
     g_free(p);
 }
 
 /* -- rows ------------------------------------------------------------------------------------ */
 
-/* It has read what they had: by the number of packets, as clocks may jump; of more files than
- * before also by time, as packets of others may have come first, unless all was read. */
-static bool has_come_far(const struct past *p)
+bool past_came_further(struct past *p)
 {
-    const struct store_input *input = p->input;
-    bool all = *input->at_end && !*input->counted_out;
-
-    return *input->packets >= p->far_packets &&
-           (all || !p->other_files || *input->time_ns >= p->far_ns);
+    if (!p->input)
+        return false;
+    if (p->asked != *p->input->packets) {
+        p->asked = *p->input->packets;
+        p->further = past_is_within(p);
+    }
+    return p->further;
 }
 
-bool past_came_further(const struct past *p)
+bool past_wants(struct past *p, const struct row *row)
 {
-    return p->input && (p->again || p->goes_on) && !has_come_far(p);
-}
-
-bool past_wants(const struct past *p, const struct row *row)
-{
-    if (!p->input || !(*p->input->at_end || row->table == TABLE_CAPTURES))
+    if (!p->input || !(*p->input->at_end || row->open || row->table == TABLE_CAPTURES))
         return true;
     if (past_came_further(p))
         return false;
     /* what was complete does not become less by being read again */
-    return row->table != TABLE_CAPTURES || !p->again || p->input->complete;
+    return row->table != TABLE_CAPTURES || !p->whole || p->input->complete;
 }
 
 static int64_t id_of(const struct row *row)
@@ -145,7 +169,7 @@ static bool find(struct past *p, const struct row *row, bool *ours, bool *others
     while ((result = p->lib->sqlite3_step(statement)) == SQLITE_ROW) {
         int64_t export = p->lib->sqlite3_column_int64(statement, 0);
         bool shared = p->lib->sqlite3_column_int64(statement, 1);
-        struct earlier *one = g_hash_table_lookup(p->by_export, &export);
+        struct earlier *one = export != p->own ? past_earlier(p, export) : NULL;
         bool goes_on = one && past_is_beginning(p, one);
 
         p->shared = p->shared || shared;
@@ -159,7 +183,7 @@ static bool find(struct past *p, const struct row *row, bool *ours, bool *others
             g_array_append_val(p->taken, export);
     }
     p->lib->sqlite3_reset(statement);
-    return result == SQLITE_DONE;
+    return result == SQLITE_DONE && !p->failed;
 }
 
 bool past_there(struct past *p, const struct row *row, enum past_row *is)
@@ -193,12 +217,36 @@ bool past_there(struct past *p, const struct row *row, enum past_row *is)
 
 /* -- how far it came ------------------------------------------------------------------------- */
 
+static bool mark(const struct past *p, const struct store_block *block)
+{
+    const int64_t numbers[] = {p->own, block->number, block->before};
+
+    p->lib->sqlite3_bind_blob(p->statement[MARK], 4, block->marks,
+                              (int)(block->n * sizeof(block->marks[0])), SQLITE_STATIC);
+    return step(p, MARK, numbers, 3);
+}
+
+static bool mark_all(const struct past *p)
+{
+    for (guint i = 0; i < p->input->blocks->len; i++)
+        if (!mark(p, &g_array_index(p->input->blocks, struct store_block, i)))
+            return false;
+    return true;
+}
+
+bool past_block(struct past *p)
+{
+    return !p->input || mark_all(p);
+}
+
 bool past_commit(struct past *p)
 {
     const struct store_input *input = p->input;
 
-    if (!input || p->again || past_came_further(p))
-        return true;
+    if (!input || past_came_further(p))
+        return !p->failed;
+    if (!mark_all(p))
+        return false;
     for (size_t i = 0; i < input->n; i++) {
         const struct store_capture *one = &input->captures[i];
         const int64_t numbers[] = {p->own,
@@ -208,9 +256,9 @@ bool past_commit(struct past *p)
                                    one->heads[identity_head(one->bytes)],
                                    input->how,
                                    (int64_t)*input->packets,
-                                   *input->time_ns,
                                    *input->packets_hash,
-                                   input->complete};
+                                   input->complete,
+                                   input->first};
 
         if (!step(p, RECORD, numbers, (int)G_N_ELEMENTS(numbers)))
             return false;
@@ -245,16 +293,18 @@ static bool supersede(const struct past *p, const struct earlier *one)
     }
     snprintf(sql, sizeof(sql),
              "DELETE FROM captures WHERE id IN (SELECT capture FROM exports WHERE export = "
-             "%" G_GINT64_FORMAT ") AND id NOT IN (SELECT capture FROM exports WHERE export <> "
-             "%" G_GINT64_FORMAT ")",
+             "%" G_GINT64_FORMAT ") AND NOT EXISTS (SELECT 1 FROM exports WHERE capture = "
+             "captures.id AND export <> %" G_GINT64_FORMAT ")",
              export, export);
     /* one that is whole, as a copy of the same packets, is still a capture that was exported */
     if ((one->known || !one->complete) && (p->input->tables >> TABLE_CAPTURES & 1) && !run(p, sql))
         return false;
     snprintf(sql, sizeof(sql),
              "DELETE FROM exports WHERE export = %" G_GINT64_FORMAT
-             " AND NOT EXISTS (SELECT 1 FROM open_rows WHERE export = %" G_GINT64_FORMAT ")",
-             export, export);
+             " AND NOT EXISTS (SELECT 1 FROM open_rows WHERE export = %" G_GINT64_FORMAT ");"
+             "DELETE FROM packet_marks WHERE export = %" G_GINT64_FORMAT
+             " AND NOT EXISTS (SELECT 1 FROM exports WHERE export = %" G_GINT64_FORMAT ")",
+             export, export, export, export);
     return run(p, sql);
 }
 
@@ -268,56 +318,51 @@ static bool is_beside(const struct past *p, const struct earlier *one)
 
 /* Captures are known by how they begin, those of a pipe by their first time alone: what they had
  * may have been something else. */
-static bool is_other(const struct past *p)
-{
-    return p->again && *p->input->at_end && !*p->input->counted_out &&
-           *p->input->packets_hash != p->again_hash;
-}
-
 static bool look_beside(struct past *p)
 {
     struct past_told *told = &p->told;
-    sqlite3_stmt *all = NULL;
-    char sql[120];
-    bool any = false;
-    int result;
+    sqlite3_stmt *open = p->statement[COUNT_OPEN];
+    GHashTableIter all;
+    gpointer value;
 
-    told->other_packets = is_other(p);
-    for (guint i = 0; i < p->before->len; i++) {
-        const struct earlier *one = &g_array_index(p->before, struct earlier, i);
-        bool beside = is_beside(p, one);
+    g_hash_table_iter_init(&all, p->by_export);
+    while (g_hash_table_iter_next(&all, NULL, &value)) {
+        const struct earlier *one = value;
+        const int64_t numbers[] = {one->export, p->input->tables};
+        uint64_t n;
 
-        any |= beside;
-        told->beside |= one->named && !past_is_beginning(p, one);
-        told->other_options |= beside && !one->ours;
+        if (one->named && !past_is_beginning(p, one)) {
+            told->other_packets |= one->same;
+            told->beside |= !one->same;
+        }
+        if (!is_beside(p, one))
+            continue;
+        told->other_options |= !one->ours;
+        past_bind(p, COUNT_OPEN, numbers, 2);
+        if (p->lib->sqlite3_step(open) != SQLITE_ROW)
+            return false;
+        n = (uint64_t)p->lib->sqlite3_column_int64(open, 0);
+        p->lib->sqlite3_reset(open);
+        told->not_made += n > one->met ? n - one->met : 0;
     }
-    if (!any)
-        return true;
-    snprintf(sql, sizeof(sql),
-             "SELECT export, count(*) FROM open_rows WHERE shared = 0 AND %u >> of & 1 GROUP BY 1",
-             p->input->tables);
-    if (!past_prepare(p, sql, &all))
-        return false;
-    while ((result = p->lib->sqlite3_step(all)) == SQLITE_ROW) {
-        int64_t export = p->lib->sqlite3_column_int64(all, 0);
-        uint64_t open = (uint64_t)p->lib->sqlite3_column_int64(all, 1);
-        const struct earlier *one = g_hash_table_lookup(p->by_export, &export);
-
-        if (one && is_beside(p, one) && open > one->met)
-            told->not_made += open - one->met;
-    }
-    p->lib->sqlite3_finalize(all);
-    return result == SQLITE_DONE;
+    return true;
 }
 
 bool past_end(struct past *p)
 {
-    if (!p->input || past_came_further(p))
+    if (!p->input)
         return true;
+    if (past_came_further(p)) {
+        char sql[100];
+
+        snprintf(sql, sizeof(sql), "DELETE FROM packet_marks WHERE export = %" G_GINT64_FORMAT,
+                 p->own);
+        return run(p, sql);
+    }
     if (!past_commit(p))
         return false;
     for (guint i = 0; i < p->before->len; i++) {
-        const struct earlier *one = &g_array_index(p->before, struct earlier, i);
+        const struct earlier *one = g_ptr_array_index(p->before, i);
 
         if (past_is_beginning(p, one) && !supersede(p, one))
             return false;

@@ -8,12 +8,14 @@
  * ended (connections, unanswered Calls, findings of that) it does. So the database has, in tables
  * of its own,
  *
- *   exports     of what captures each export is, and how far it came
- *   open_rows   which rows it made at that end
+ *   exports        of what captures each export is, and how far it came
+ *   packet_marks   hashes of all packets to each of those that it read
+ *   open_rows      which rows it made at that end
  *
  * An export goes on from an earlier one, with the same options, whose packets it reads first, from
  * whatever files: it replaces the rows that the earlier left open, and takes out those that it does
- * not make again, once it has come as far. All others stay as they are, whoever made them.
+ * not make again, once it has come as far. All others stay as they are, whoever made them. What an
+ * export makes at its end does not go in where an earlier one read all its packets, and more.
  */
 
 #include <stdbool.h>
@@ -35,7 +37,7 @@ void past_free(struct past *past);
 bool past_begin(struct past *past, const struct store_input *input);
 
 /* Whether the row belongs there: not if an earlier export came further, and it is of the end. */
-bool past_wants(const struct past *past, const struct row *row);
+bool past_wants(struct past *past, const struct row *row);
 /* A row was put where none with its key was. */
 bool past_added(struct past *past, const struct row *row);
 enum past_row {
@@ -47,6 +49,8 @@ enum past_row {
 /* One is there. */
 bool past_there(struct past *past, const struct row *row, enum past_row *is);
 
+/* The blocks of input->blocks are full, and go. */
+bool past_block(struct past *past);
 /* How far it is: between packets, and at the end; the latter takes out what is no longer so. */
 bool past_commit(struct past *past);
 bool past_end(struct past *past);
@@ -60,6 +64,6 @@ struct past_told {
 };
 const struct past_told *past_told(const struct past *past);
 /* An earlier export came further, which then is what the database has. */
-bool past_came_further(const struct past *past);
+bool past_came_further(struct past *past);
 
 #endif

@@ -6,13 +6,15 @@
 
 #include "export/identity.h"
 
+#include <stdio.h>
+
 /* A file that has grown is known under another name, too, by this many of its first bytes: those of
  * fewer may be of no packet, but of sections and interfaces as many files have them. */
 enum { HEAD_LEAST = 12 }; /* 2^12 */
 
 /* What is said of a capture in `exports`. */
 struct record {
-    int64_t export, capture, name, bytes, head, how, packets, time_ns, packets_hash, complete;
+    int64_t capture, name, bytes, head, how, packets, packets_hash, complete;
 };
 
 /* The captures of one export, as they are compared with this one's. */
@@ -23,7 +25,7 @@ struct compared {
     bool named;               /* none of them is known by its beginning alone */
     bool any;                 /* one is among this one's, and known so */
     uint64_t packets;
-    int64_t time_ns, packets_hash;
+    int64_t packets_hash;
 };
 
 struct known {
@@ -41,20 +43,31 @@ static void know_heads(GHashTable *by_head, const struct store_capture *one)
     }
 }
 
-static struct known know(const struct store_input *input)
+static struct known *know(const struct store_input *input)
 {
-    struct known known = {g_hash_table_new(g_int64_hash, g_int64_equal),
-                          g_hash_table_new(g_int64_hash, g_int64_equal),
-                          g_hash_table_new(g_int64_hash, g_int64_equal)};
+    struct known *known = g_new(struct known, 1);
 
+    known->by_id = g_hash_table_new(g_int64_hash, g_int64_equal);
+    known->by_name = g_hash_table_new(g_int64_hash, g_int64_equal);
+    known->by_head = g_hash_table_new(g_int64_hash, g_int64_equal);
     for (size_t i = 0; i < input->n; i++) {
         const struct store_capture *one = &input->captures[i];
 
-        g_hash_table_insert(known.by_id, (gpointer)&one->id, (gpointer)one);
-        g_hash_table_insert(known.by_name, (gpointer)&one->name, (gpointer)one);
-        know_heads(known.by_head, one);
+        g_hash_table_insert(known->by_id, (gpointer)&one->id, (gpointer)one);
+        g_hash_table_insert(known->by_name, (gpointer)&one->name, (gpointer)one);
+        know_heads(known->by_head, one);
     }
     return known;
+}
+
+void past_known_free(struct known *known)
+{
+    if (!known)
+        return;
+    g_hash_table_destroy(known->by_id);
+    g_hash_table_destroy(known->by_name);
+    g_hash_table_destroy(known->by_head);
+    g_free(known);
 }
 
 /* It is longer now, and begins as it did. */
@@ -80,46 +93,110 @@ static void compare(struct compared *with, const struct known *known, const stru
     with->named = with->named && named;
     with->complete = with->complete && record->complete;
     with->packets = MAX(with->packets, (uint64_t)record->packets);
-    with->time_ns = MAX(with->time_ns, record->time_ns);
     with->packets_hash = record->packets_hash; /* it is of all of them */
 }
 
-static void decide(struct past *p, int64_t export, const struct compared *is)
+/* NULL: there is none with that number. */
+static struct earlier *load(struct past *p, int64_t export)
 {
-    bool all = is->ours && is->all, same = is->same && is->n == p->input->n;
-    const struct earlier earlier = {.export = export,
-                                    .packets_hash = is->packets_hash,
-                                    .packets = is->packets,
-                                    .ours = is->ours,
-                                    .named = all && is->named,
-                                    .known = is->all,
-                                    .of_these = is->any,
-                                    .complete = is->complete,
-                                    .watch = G_MAXUINT};
+    sqlite3_stmt *statement = p->statement[OF_EXPORT];
+    struct compared is = {.all = true, .same = true, .complete = true, .named = true};
+    struct earlier *earlier;
+    struct record record;
+    int64_t *const columns[] = {&record.capture,      &record.name,    &record.bytes,
+                                &record.head,         &record.how,     &record.packets,
+                                &record.packets_hash, &record.complete};
+    int result;
 
-    if (is->n == 0)
-        return;
-    if (all && same && is->complete) {
-        p->again = true;
-        p->again_hash = is->packets_hash;
-        p->own = export;
-    } else {
-        g_array_append_val(p->before, earlier);
+    past_bind(p, OF_EXPORT, &export, 1);
+    while ((result = p->lib->sqlite3_step(statement)) == SQLITE_ROW) {
+        for (int i = 0; i < (int)G_N_ELEMENTS(columns); i++)
+            *columns[i] = p->lib->sqlite3_column_int64(statement, i);
+        compare(&is, p->known, &record, p->input->how);
     }
-    p->other_options = p->other_options || (!is->ours && is->any);
-    p->goes_on = p->goes_on || all;
-    if (!all || !is->named) /* it is another's, until this one has come as far */
-        return;
-    p->other_files = p->other_files || !same;
-    p->far_packets = MAX(p->far_packets, is->packets);
-    p->far_ns = MAX(p->far_ns, is->time_ns);
+    p->lib->sqlite3_reset(statement);
+    p->failed = p->failed || result != SQLITE_DONE;
+    if (is.n == 0 || p->failed)
+        return NULL;
+    earlier = g_new(struct earlier, 1);
+    *earlier = (struct earlier){.export = export,
+                                .packets_hash = is.packets_hash,
+                                .packets = is.packets,
+                                .ours = is.ours,
+                                .named = is.ours && is.all && is.named,
+                                .known = is.all,
+                                .of_these = is.any,
+                                .same = is.same && is.n == p->input->n,
+                                .complete = is.complete,
+                                .watch = G_MAXUINT};
+    g_hash_table_insert(p->by_export, &earlier->export, earlier);
+    return earlier;
+}
+
+struct earlier *past_earlier(struct past *p, int64_t export)
+{
+    struct earlier *earlier = g_hash_table_lookup(p->by_export, &export);
+
+    return earlier || !p->input ? earlier : load(p, export);
+}
+
+static bool is_file(const struct store_input *input)
+{
+    for (size_t i = 0; i < input->n; i++)
+        if (input->captures[i].bytes == 0)
+            return false;
+    return true;
+}
+
+/* Of those that a statement finds by these numbers, that are there not yet. */
+static bool add(struct past *p, enum past_statement which, const int64_t *numbers, int n)
+{
+    sqlite3_stmt *statement = p->statement[which];
+    int result;
+
+    past_bind(p, which, numbers, n);
+    while ((result = p->lib->sqlite3_step(statement)) == SQLITE_ROW) {
+        int64_t export = p->lib->sqlite3_column_int64(statement, 0);
+        struct earlier *one = g_hash_table_contains(p->by_export, &export) ? NULL : load(p, export);
+
+        if (!one)
+            continue;
+        g_ptr_array_add(p->before, one);
+        p->other_options = p->other_options || (!one->ours && one->of_these);
+        p->whole = p->whole || (one->named && one->same && one->complete && is_file(p->input));
+    }
+    p->lib->sqlite3_reset(statement);
+    return result == SQLITE_DONE && !p->failed;
+}
+
+/* Those that may be of the same packets, by the first one of these; and of the same captures, by
+ * what is known of these. However many others there are, they are not looked at. */
+static bool find_before(struct past *p)
+{
+    const struct store_input *input = p->input;
+
+    if (!add(p, OF_FIRST, &input->first, 1))
+        return false;
+    for (size_t i = 0; i < input->n; i++) {
+        const struct store_capture *one = &input->captures[i];
+
+        if (!add(p, OF_CAPTURE, &one->id, 1))
+            return false;
+        for (unsigned head = 0; one->bytes > 0 && head <= identity_head(one->bytes); head++) {
+            const int64_t numbers[] = {one->heads[head], one->name};
+
+            if (!(head >= HEAD_LEAST ? add(p, OF_HEAD, numbers, 1) : add(p, OF_NAME, numbers, 2)))
+                return false;
+        }
+    }
+    return true;
 }
 
 static gint by_packets(gconstpointer a, gconstpointer b)
 {
-    uint64_t x = ((const struct earlier *)a)->packets, y = ((const struct earlier *)b)->packets;
+    const struct earlier *const *x = a, *const *y = b;
 
-    return (x > y) - (x < y);
+    return ((*x)->packets > (*y)->packets) - ((*x)->packets < (*y)->packets);
 }
 
 /* The packets that tell whether earlier exports, of whatever files, are the beginning of this one.
@@ -128,9 +205,9 @@ static gint by_packets(gconstpointer a, gconstpointer b)
  */
 static void watch(struct past *p)
 {
-    g_array_sort(p->before, by_packets);
+    g_ptr_array_sort(p->before, by_packets);
     for (guint i = 0; i < p->before->len; i++) {
-        struct earlier *one = &g_array_index(p->before, struct earlier, i);
+        struct earlier *one = g_ptr_array_index(p->before, i);
         const struct store_watch packet = {.frame = one->packets};
 
         if (one->packets < *p->input->packets) {
@@ -139,7 +216,6 @@ static void watch(struct past *p)
             one->watch = p->input->watch->len;
             g_array_append_val(p->input->watch, packet);
         }
-        g_hash_table_insert(p->by_export, &one->export, one);
     }
 }
 
@@ -160,47 +236,48 @@ bool past_is_beginning(const struct past *p, const struct earlier *one)
     return one->ours && past_is_read(p, one);
 }
 
+/* One that its file cuts may be whole there: those before it tell. */
+bool past_is_within(struct past *p)
+{
+    const struct store_input *input = p->input;
+    const struct store_block *block =
+        &g_array_index(input->blocks, struct store_block, input->blocks->len - 1);
+    const int64_t numbers[] = {input->first, input->how, p->own, block->number, block->before};
+    int all = (int)(block->n * sizeof(block->marks[0]));
+    int same = *input->cut ? all - (int)sizeof(block->marks[0]) : all;
+    sqlite3_stmt *statement = p->statement[WITHIN];
+    int result;
+
+    if (all == 0) /* no packet */
+        return false;
+    past_bind(p, WITHIN, numbers, 5);
+    p->lib->sqlite3_bind_blob(statement, 6, block->marks, all, SQLITE_STATIC);
+    p->lib->sqlite3_bind_blob(statement, 7, block->marks, same, SQLITE_STATIC);
+    p->lib->sqlite3_bind_int64(statement, 8, block->n == STORE_BLOCK);
+    result = p->lib->sqlite3_step(statement);
+    p->lib->sqlite3_reset(statement);
+    p->failed = p->failed || (result != SQLITE_ROW && result != SQLITE_DONE);
+    return result == SQLITE_ROW;
+}
+
 bool past_begin(struct past *p, const struct store_input *input)
 {
-    static const struct compared nothing = {
-        .all = true, .same = true, .complete = true, .named = true, .time_ns = INT64_MIN};
-    struct compared compared = nothing;
-    struct known known;
-    struct record record = {0};
-    sqlite3_stmt *all = NULL;
-    int result = SQLITE_ERROR;
+    char sql[100];
 
     p->input = input;
-    p->far_ns = INT64_MIN;
+    p->asked = UINT64_MAX;
+    p->known = know(input);
     if (!past_ask(p,
                   "SELECT max(coalesce((SELECT max(export) FROM exports), 0),"
                   " coalesce((SELECT max(export) FROM open_rows), 0)) + 1",
                   &p->own))
         return false;
-    known = know(input);
-    if (past_prepare(p, "SELECT * FROM exports ORDER BY export", &all))
-        while ((result = p->lib->sqlite3_step(all)) == SQLITE_ROW) {
-            int64_t *const columns[] = {&record.capture, &record.name,         &record.bytes,
-                                        &record.head,    &record.how,          &record.packets,
-                                        &record.time_ns, &record.packets_hash, &record.complete};
-            int64_t export = p->lib->sqlite3_column_int64(all, 0);
-
-            if (export != record.export) {
-                decide(p, record.export, &compared);
-                compared = nothing;
-                record.export = export;
-            }
-            for (int i = 0; i < (int)G_N_ELEMENTS(columns); i++)
-                *columns[i] = p->lib->sqlite3_column_int64(all, i + 1);
-            compare(&compared, &known, &record, input->how);
-        }
-    decide(p, record.export, &compared);
-    p->lib->sqlite3_finalize(all);
-    g_hash_table_destroy(known.by_id);
-    g_hash_table_destroy(known.by_name);
-    g_hash_table_destroy(known.by_head);
+    /* of one with that number that was killed before it came as far as one before it */
+    snprintf(sql, sizeof(sql), "DELETE FROM packet_marks WHERE export = %" G_GINT64_FORMAT, p->own);
+    if (p->lib->sqlite3_exec(p->db, sql, NULL, NULL, NULL) != SQLITE_OK || !find_before(p))
+        return false;
     watch(p);
-    return result == SQLITE_DONE;
+    return true;
 }
 
 #endif

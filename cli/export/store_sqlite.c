@@ -23,7 +23,7 @@
 enum { APPLICATION = 0x52704472 }; /* "RpDr": what file(1) and `PRAGMA application_id` show */
 
 /* Of the tables: PRAGMA user_version. */
-#define SCHEMA 5
+#define SCHEMA 6
 #define SET_SCHEMA "PRAGMA user_version = " G_STRINGIFY(SCHEMA)
 
 struct sqlite_store {
@@ -205,6 +205,13 @@ static bool begin(struct store *store, const struct store_input *input)
     struct sqlite_store *s = (struct sqlite_store *)store;
 
     return past_begin(s->past, input) || fail(s);
+}
+
+static bool block(struct store *store)
+{
+    struct sqlite_store *s = (struct sqlite_store *)store;
+
+    return past_block(s->past) || fail(s);
 }
 
 /* What there is so far is there for good, however this process ends. */
@@ -479,7 +486,8 @@ struct store *store_sqlite(const struct database_name *name, size_t bytes, bool 
     privilege_return(&lent);
     if (good) {
         s->quiet = quiet;
-        s->store = (struct store){.begin = begin, .row = put_row, .commit = commit, .end = end};
+        s->store = (struct store){
+            .begin = begin, .row = put_row, .block = block, .commit = commit, .end = end};
         return &s->store;
     }
     if (s)

@@ -143,12 +143,25 @@ struct store_watch {
     bool seen;
 };
 
+/* Packets one after the other: of each a part of the hash of all to it, and whole that of all
+ * before the block's. */
+enum { STORE_BLOCK = 256 };
+struct store_block {
+    int64_t number, before;
+    unsigned n;
+    uint16_t marks[STORE_BLOCK];
+};
+
 /* What is read, with which options (a hash), and how far: that changes meanwhile. */
 struct store_input {
     const struct store_capture *captures;
     size_t n;
     int64_t how;
     unsigned tables; /* a bit per table that is wanted */
+    int64_t first;   /* a hash of the first packet, but not of what is in it */
+    struct _GArray
+        *blocks;     /* of struct store_block: the latest, and what `block` was not told of */
+    const bool *cut; /* the latest packet is cut by the end of its file */
     const uint64_t *packets;
     const int64_t *time_ns;
     const int64_t *packets_hash; /* a hash of all packets so far */
@@ -167,6 +180,8 @@ struct store {
     bool (*begin)(struct store *store, const struct store_input *input);
     /* False: it failed, and that was said. */
     bool (*row)(struct store *store, const struct row *row);
+    /* The latest of input.blocks is full, and goes; with `begin`. False as of `row`. */
+    bool (*block)(struct store *store);
     /* What was given so far stays, whatever happens to this process; NULL: it does anyway. */
     bool (*commit)(struct store *store);
     /* Whether it is time for `commit`; NULL: after a second, or many rows. */

@@ -8,6 +8,7 @@
 
 /* The functions that are called. */
 #define SQLITE_CALLS(CALL)                                                                         \
+    CALL(sqlite3_bind_blob)                                                                        \
     CALL(sqlite3_bind_int64)                                                                       \
     CALL(sqlite3_bind_null)                                                                        \
     CALL(sqlite3_bind_text)                                                                        \

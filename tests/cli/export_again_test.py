@@ -35,6 +35,17 @@ class Again(CommandTest):
     def export(self, name, *arguments, **more):
         self.run_command('export', '-q', '--sqlite', self.path(name), *arguments, **more)
 
+    def told(self, name, *arguments, stdin=None):
+        """What it says, whatever its status."""
+        run = subprocess.run([RPCRDMA, 'export', '--sqlite', self.path(name), *arguments], input=stdin, check=False,
+                             stderr=subprocess.PIPE)
+        return run.stderr.decode()
+
+    @staticmethod
+    def content(path):
+        with open(path, 'rb') as file:
+            return file.read()
+
     def rows(self, name):
         with sqlite3.connect(self.path(name)) as database:
             rows = {table: sorted(database.execute(f'SELECT * FROM {table}').fetchall(), key=repr)
@@ -164,7 +175,6 @@ class Again(CommandTest):
         for database, first, then, said in (
                 ('options.db', ('-c', '150', capture()), ('--check-icrc', capture()), options),
                 ('grown.db', (part,), ('--check-icrc', named), options),  # known by its packets alone
-                ('fewer.db', (part,), ('-c', '150', capture()), left),
                 # the second has packets from before the end of the part
                 ('beside.db', (head,), (named, capture('roce-long-call')), left)):
             self.run_command('export', '-q', '--sqlite', self.path(database), *first, status=2 * ('-c' not in first))
@@ -201,15 +211,54 @@ class Again(CommandTest):
         self.assertRegex(self.stderr, 'stay: at least [1-9][0-9]* rows? that this one does not have')
 
     def test_pipe(self):
-        """What comes through a pipe is known by its beginning alone: that it had other packets is said."""
-        path, part = capture(), self.path('part.pcap')
-        pcap.write(part, self.packets()[:100])
-        for file, said in ((part, ''), (part, 'already'), (path, 'had other packets'), (path, 'had other packets')):
-            with open(file, 'rb') as stream:
-                run = subprocess.run([RPCRDMA, 'export', '--sqlite', self.path('out.db'), '-'], stdin=stream, text=True,
-                                     stderr=subprocess.PIPE, check=True)
-            self.assertIn(said, run.stderr)
-            self.assertEqual('had other packets' in run.stderr, file == path)
+        """What comes through a pipe goes on, too; where it only begins alike, that it had other packets is said."""
+        packets, other, further = self.packets(), 'had other packets', 'more of this capture is in it already'
+        files = {'part': packets[:100], 'whole': packets, 'other': packets[:60] + packets[90:],
+                 'less': packets[:60] + packets[90:110]}
+        for name, one in files.items():
+            pcap.write(self.path(name + '.pcap'), one)
+        for name, said in (('part', ''), ('part', 'already'), ('whole', 'already'), ('whole', 'already'),
+                           ('part', further), ('other', other), ('other', 'already'), ('less', further)):
+            if name == 'other' and said == other:
+                self.export('fresh.db', '-', stdin=self.content(self.path('whole.pcap')))
+                self.assertEqual(self.rows('out.db'), self.rows('fresh.db'))
+            told = self.told('out.db', '-', stdin=self.content(self.path(name + '.pcap')))
+            self.assertIn(said, told, name)
+            self.assertEqual(other in told, name == 'other', told)
+            self.assertEqual(further in told, said == further, told)
+
+    def test_beginning_later(self):
+        """A beginning, in whatever file, of what was exported already adds nothing, and that is said."""
+        for name in NAMES:
+            whole, packets = self.content(capture(name)), self.packets(name)
+            database = name + '.db'
+            self.export(database, capture(name))
+            before = self.rows(database)
+            for n in (1, 2, *self.some(len(packets), 20), 60, len(packets) - 1, 255, 256, 257):
+                if n >= len(packets):
+                    continue
+                pcap.write(self.path('part.pcap'), packets[:n])
+                part = self.content(self.path('part.pcap'))
+                for path in (self.path('part.pcap'), self.file(gzip.compress(part), 'part.pcap.gz')):
+                    self.assertIn('more of this capture is in it already', self.told(database, path), n)
+                    self.assertEqual(self.rows(database), before, (name, n))
+            for at in self.some(len(whole), 4096):  # in the middle of a packet
+                cut = self.file(whole[:at], 'cut.pcap')
+                self.assertIn('more of this capture is in it already', self.told(database, cut), at)
+                self.assertEqual(self.rows(database), before, (name, at))
+
+    def test_again(self):
+        """The same again is not behind itself, where its file cuts the last packet, too."""
+        whole = self.content(capture())
+        for at in (30000, 50000, 70001, len(whole)):
+            path, database = self.file(whole[:at], 'part.pcap'), f'{at}.db'
+            for again in (False, True):
+                told = self.told(database, path)
+                self.assertNotIn('more of this capture', told)
+                self.assertEqual('there already' in told, again)
+                if again:
+                    self.assertEqual(self.rows(database), before)
+                before = self.rows(database)
 
     def test_many(self):
         """However many exports are in a database, and connections without set-up: it is not looked at each with each."""
@@ -224,6 +273,10 @@ class Again(CommandTest):
         self.assertLess(time.monotonic() - began, 6)  # 0.1 to 0.3 s
         with sqlite3.connect(self.path('out.db')) as database:
             self.assertEqual(database.execute('SELECT count(*) FROM connections WHERE part_of = id + 1').fetchone(), (9999,))
+            for sql in ('SELECT export FROM exports WHERE first = 1', 'SELECT export FROM exports WHERE capture = 1',
+                        'SELECT export FROM exports WHERE head = 1', 'SELECT max(export) FROM open_rows',
+                        'SELECT count(*) FROM open_rows WHERE export = 1'):
+                self.assertIn('SEARCH', str(database.execute('EXPLAIN QUERY PLAN ' + sql).fetchall()))
         database.close()
 
     def test_two_hosts(self):
