@@ -244,13 +244,14 @@ static void say_same_key(const struct sqlite_store *s, uint64_t rows, bool quiet
                  plural(rows), rows == 1 ? "is" : "are");
 }
 
-static void append_count(GString *to, const char *between, uint64_t n, const char *least,
-                         const char *what)
+static void append_count(GString *to, uint64_t n, const char *least, const char *what)
 {
     if (n > 0)
-        g_string_append_printf(to, "%s%s%" PRIu64 " row%s that %s", to->len > 0 ? between : "",
+        g_string_append_printf(to, "%s%s%" PRIu64 " row%s that %s", to->len > 0 ? " and " : "",
                                least, n, plural(n), what);
 }
+
+#define OR_NEW "export to a new database to have this one's alone"
 
 static void say_what_stays(const struct sqlite_store *s)
 {
@@ -258,25 +259,23 @@ static void say_what_stays(const struct sqlite_store *s)
     const char *least = told->other_options ? "at least " : "";
     GString *rows = g_string_new(NULL);
 
-    append_count(rows, " and ", s->stale, least, "this one has otherwise");
-    append_count(rows, " and ", told->not_made, least, "this one does not have");
+    append_count(rows, s->stale, least, "this one has otherwise");
+    append_count(rows, told->not_made, least, "this one does not have");
     if (told->other_packets)
-        complain(
-            "%s: an earlier export of a capture that begins like this one had other packets, or "
-            "not as many: its rows stay as they are; a new database has those of this one alone",
-            s->path);
+        complain("%s: an earlier export of a capture that begins like this one had other packets: "
+                 "its rows stay as they are; " OR_NEW,
+                 s->path);
     if (told->beside)
         complain("%s: an earlier export of some of these files was not of what they begin with: "
-                 "its rows stay as they are; a new database has those of this one alone",
+                 "its rows stay as they are; " OR_NEW,
                  s->path);
     if (told->other_options)
-        complain(
-            "%s: an export of this capture with other options is in it, and its rows stay%s%s; "
-            "a new database has those of this one alone",
-            s->path, rows->len > 0 ? ": " : "", rows->str);
-    else if (!told->beside && rows->len > 0)
+        complain("%s: an export of this capture with other options is in it, and its rows "
+                 "stay%s%s; " OR_NEW,
+                 s->path, rows->len > 0 ? ": " : "", rows->str);
+    else if (!told->beside && !told->other_packets && rows->len > 0)
         complain("%s: an earlier export that this one does not go on from left rows as they were "
-                 "at its end, and they stay: %s; a new database has those of this one alone",
+                 "at its end, and they stay: %s; " OR_NEW,
                  s->path, rows->str);
     g_string_free(rows, TRUE);
 }
