@@ -29,6 +29,21 @@ void source_counts_add(struct source_count *counts, size_t n, struct source_stat
     }
 }
 
+size_t source_counts_of(const struct source *source, struct source_count *out, size_t most)
+{
+    struct source_interface one;
+    size_t n = 0;
+
+    for (uint32_t i = 0; source_interface(source, i, &one); i++) {
+        if (!one.received_known && !one.dropped_known)
+            continue;
+        if (n < most)
+            out[n] = (struct source_count){one.counted, one.received, one.dropped};
+        n++;
+    }
+    return n;
+}
+
 uint64_t source_count_from(uint64_t before, const char *name, int64_t since_ns)
 {
     const struct siphash_key *key = fingerprint_key();

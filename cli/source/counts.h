@@ -17,6 +17,11 @@ struct source_count {
 /* Adds them to what is received and dropped in *out. They are sorted. */
 void source_counts_add(struct source_count *counts, size_t n, struct source_stats *out);
 
+/* Of each interface of the source that counts, the first `most` of them. Returns how many there
+ * are.
+ */
+size_t source_counts_of(const struct source *source, struct source_count *out, size_t most);
+
 /* What an interface of that name counts that does so since then. `before`: what else tells it from
  * others, as its number in its section, or what those before it count; 0: nothing. */
 uint64_t source_count_from(uint64_t before, const char *name, int64_t since_ns);

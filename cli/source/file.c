@@ -211,12 +211,12 @@ static bool counts(const struct file_interface *one)
 }
 
 /* 0: that does not tell. */
-static uint64_t count_from(uint64_t before, const struct file_interface *one)
+static uint64_t count_from(const struct file_interface *one)
 {
     const char *name = one->texts ? one->texts->of[FILE_NAME] : NULL;
 
     return one->since_known && !one->inline_known && name
-               ? source_count_from(before, name, one->since_ns)
+               ? source_count_from(1U + one->number, name, one->since_ns)
                : 0;
 }
 
@@ -248,23 +248,9 @@ static bool file_interface(const struct source *source, uint32_t index,
         .dropped = dropped(from),
         .since_known = from->since_known,
         .since_ns = from->since_ns,
-        .counted = counts(from) ? count_from(1U + from->number, from) : 0,
+        .counted = counts(from) ? count_from(from) : 0,
     };
     return true;
-}
-
-static uint64_t counted(const struct file *file)
-{
-    uint64_t all = 0;
-
-    for (size_t i = 0; i < file->n_interfaces; i++) {
-        if (!counts(&file->interfaces[i]))
-            continue;
-        all = count_from(all, &file->interfaces[i]);
-        if (all == 0)
-            break;
-    }
-    return all;
 }
 
 /* Several sections may be files of a ring, one behind the other. Interfaces of one section count
@@ -284,8 +270,7 @@ static void add_counts(const struct file *file, struct source_stats *out)
             continue;
         out->received_known |= from->received_known;
         out->dropped_known |= from->dropped_known || from->inline_known;
-        one = (struct source_count){count_from(1U + from->number, from), from->received,
-                                    dropped(from)};
+        one = (struct source_count){count_from(from), from->received, dropped(from)};
         if (all)
             all[n++] = one;
         else
@@ -306,7 +291,6 @@ static void file_stats(const struct source *source, struct source_stats *out)
         .other_blocks = file->other_blocks,
         .comments = file->comments,
         .untimed = file->untimed,
-        .counted = counted(file),
     };
     input_progress(file->in, &out->read, &out->size);
     add_counts(file, out);

@@ -218,8 +218,10 @@ static void merge_close(struct source *source)
     struct merge *merge = (struct merge *)source;
 
     merge->shared.ending = NULL;
-    for (size_t i = 0; merge->parts && i < merge->n_parts; i++)
+    for (size_t i = 0; merge->parts && i < merge->n_parts; i++) {
         part_close(&merge->shared, &merge->parts[i]);
+        part_forget(&merge->parts[i]);
+    }
     copies_free(merge->copies);
     overlap_free(&merge->overlap);
     free(merge->parts);

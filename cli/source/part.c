@@ -90,9 +90,43 @@ static bool settle(struct parts *parts, struct part *part)
     return good;
 }
 
+/* Of the part's interfaces, which are so many at most. */
+static size_t counts_of(const struct part *part, struct source_count *out, size_t most)
+{
+    if (part->source)
+        return source_counts_of(part->source, out, most);
+    if (part->n_counts <= most && part->n_counts > 0)
+        memcpy(out, part->counts ? part->counts : &part->count, part->n_counts * sizeof(*out));
+    return part->n_counts;
+}
+
+/* Interfaces of several files may count the same packets, as those of a ring. */
+static void add_counts(const struct part *parts, size_t n, struct source_stats *out)
+{
+    struct source_count *all;
+    size_t room = 0, at = 0;
+
+    for (size_t i = 0; i < n; i++)
+        room += counts_of(&parts[i], NULL, 0);
+    all = room > 0 ? calloc(room, sizeof(*all)) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        struct source_stats one = parts[i].stats;
+
+        if (all) {
+            at += counts_of(&parts[i], all + at, room - at);
+            continue;
+        }
+        if (parts[i].source)
+            source_stats(parts[i].source, &one);
+        source_counts_add(&(struct source_count){0, one.received, one.dropped}, 1, out);
+    }
+    if (all)
+        source_counts_add(all, at, out);
+    free(all);
+}
+
 void parts_stats(const struct part *parts, size_t n, struct source_stats *out)
 {
-    struct source_count *files = calloc(n, sizeof(*files)), count;
     struct source_stats one;
 
     *out = (struct source_stats){.received_known = true};
@@ -108,15 +142,29 @@ void parts_stats(const struct part *parts, size_t n, struct source_stats *out)
         out->size += one.size;
         out->received_known &= one.received_known;
         out->dropped_known |= one.dropped_known; /* by some: so many at least */
-        count = (struct source_count){one.counted, one.received, one.dropped};
-        if (files)
-            files[i] = count;
-        else
-            source_counts_add(&count, 1, out); /* as if each counted from another beginning on */
     }
-    if (files)
-        source_counts_add(files, n, out);
-    free(files);
+    add_counts(parts, n, out);
+}
+
+static void keep_counts(struct part *part)
+{
+    part->n_counts = source_counts_of(part->source, &part->count, 1);
+    if (part->n_counts < 2)
+        return;
+    part->counts = calloc(part->n_counts, sizeof(*part->counts));
+    if (part->counts) {
+        source_counts_of(part->source, part->counts, part->n_counts);
+    } else {
+        part->count = (struct source_count){0, part->stats.received, part->stats.dropped};
+        part->n_counts = 1;
+    }
+}
+
+void part_forget(struct part *part)
+{
+    free(part->counts);
+    part->counts = NULL;
+    part->n_counts = 0;
 }
 
 void part_close(struct parts *parts, struct part *part)
@@ -127,6 +175,7 @@ void part_close(struct parts *parts, struct part *part)
     parts->descriptors -= part->descriptor;
     part->descriptor = false;
     source_stats(part->source, &part->stats);
+    keep_counts(part);
     if (parts->ending)
         parts->ending(parts->context, part);
     source_close(part->source);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/source.h"
+#include "source/counts.h"
 
 struct part {
     const char *path; /* borrowed */
@@ -31,6 +31,10 @@ struct part {
     uint32_t rank;     /* of parts that are due at one time, the least goes first */
     uint64_t packets_read, copies;
     struct source_stats stats; /* of its file's size; all, once closed */
+    /* once closed, what its interfaces count: the only one's; `counts` where they are several, or
+     * NULL for want of memory, when this is all of them */
+    struct source_count count, *counts;
+    size_t n_counts;
 };
 
 /* What the parts share. */
@@ -51,6 +55,8 @@ struct parts {
 bool part_refill(struct parts *parts, struct part *part, char *error, size_t size);
 
 void part_close(struct parts *parts, struct part *part);
+/* What is left of one that is closed. */
+void part_forget(struct part *part);
 
 /* Of all together, but for the packets given out. */
 void parts_stats(const struct part *parts, size_t n, struct source_stats *out);

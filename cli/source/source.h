@@ -84,16 +84,14 @@ struct source_interface {
     uint64_t received, dropped;
     bool since_known;
     int64_t since_ns; /* that they are counted from, as the file says */
-    uint64_t counted; /* which name it has, and since when: see source_stats */
+    uint64_t counted; /* which number and name it has, and since when: those with the same, of one
+                         file or of several, count the same packets. 0: not known */
 };
 
 /* What was lost before it came here. A source that cannot count says so: unknown is not 0. */
 struct source_stats {
     uint64_t packets; /* given out so far */
     bool received_known, dropped_known;
-    /* which interfaces count, and since when: of files with the same all count the same packets.
-     * 0: not known */
-    uint64_t counted;
     uint64_t received;       /* by the interfaces */
     uint64_t dropped;        /* by interface, kernel or capturing program */
     uint64_t other_blocks;   /* pcapng: blocks that hold no packet, interface or statistics */

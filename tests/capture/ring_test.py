@@ -72,6 +72,27 @@ class Ring(command.CommandTest):
             self.assertGreater(len([n for n in counted if n > 0]), 1)
             self.assertEqual(self.lost(*paths), 9)
 
+    def test_counts_of_some(self):
+        """Of two interfaces one says since when it counts: its counts of several files are taken together all the same, as
+        those of several sections are."""
+        sections = []
+        for at, known, unknown in ((10, 3, 7), (20, 4, 7)):
+            data = command.section()
+            for name in (b'ib7', b'ib8'):
+                data += command.interface(options=command.option(9, b'\x09') + command.option(2, name) +
+                                          command.option(0, b''))
+            data += b''.join(command.enhanced(bytes(90), at * 10**9 + i) for i in range(10))
+            since = command.option(2, struct.pack('<II', *divmod(5 * 10**9, 2**32)))
+            for number, start, dropped in ((0, since, known), (1, b'', unknown)):
+                data += command.block(5, struct.pack('<I', number) + bytes(8) + start +
+                                      command.option(7, struct.pack('<Q', dropped)) + command.option(0, b''))
+            sections.append(data)
+        paths = [self.file(data, f'{n}.pcapng') for n, data in enumerate(sections)]
+        together = self.file(b''.join(sections), 'all.pcapng')
+        self.assertEqual(self.lost(together), 4 + 7 + 7)
+        self.assertEqual(self.lost(*paths), 4 + 7 + 7)
+        self.assertEqual(self.lost(*reversed(paths)), 4 + 7 + 7)
+
     def test_counts_from_one_beginning(self):
         """Files that count from the same time on count the same: the latest has all. Else each has its own."""
         first, second, other = (self.counting(name, (at, dropped), since=since) for name, at, dropped, since in (
