@@ -141,6 +141,17 @@ static void summary(const struct sanitize *s)
                  plural(track->memory_limit));
 }
 
+/* Who wants to share a capture of NFS has none then, which a script must see. */
+static void look_for_result(struct sanitize *s)
+{
+    if (s->status != EXIT_DONE || s->files.packets > 0 || s->track.dropped[DROP_IWARP] == 0 ||
+        interrupt_seen())
+        return;
+    complain("%s%s: nothing is written: it is iWARP, which sanitize cannot take apart",
+             options_input(s->options), options_and_others(s->options));
+    s->status = EXIT_UNUSABLE;
+}
+
 static int go(struct sanitize *s)
 {
     const struct options *options = s->options;
@@ -177,6 +188,7 @@ static int go(struct sanitize *s)
         s->status = EXIT_UNUSABLE;
     if (!options->quiet && s->status == EXIT_DONE && !s->track.found)
         say_nothing(s);
+    look_for_result(s);
     if (!options->quiet && s->files.count > 0)
         summary(s);
     return s->status;

@@ -251,14 +251,22 @@ class Sanitize(CommandTest):
         for name in ('iwarp-nfs3-mini', 'iwarp-nfs41-mini'):
             path = self.file_of([packet for packet in self.packets(name) if packet.data[12:14] == b'\x08\0'])
             out = os.path.join(self.folder, f'{name}.pcapng')
-            self.run_command('sanitize', path, '-o', out, errors=3)
+            self.run_command('sanitize', '-q', path, '-o', out, status=2, errors=1)
+            self.assertIn(f'{path}: nothing is written: it is iWARP', self.stderr)
+            self.run_command('sanitize', path, '-o', out, status=2, errors=4)
             found = pcap.read(path)[0]
             ours = sum(1 for packet in found if 20049 in struct.unpack_from('>HH', packet.data, 34))
-            lines = self.stderr.splitlines()
+            lines = self.stderr.splitlines()[1:]
             counts = [int(line.split()[1]) for line in lines]
             self.assertEqual(counts[0] + counts[1] + counts[2], len(found))
             self.assertTrue(lines[2].endswith(' packets left out: iWARP, which is not taken apart'), lines[2])
             self.assertTrue(0 <= ours - counts[2] <= 12, (ours, lines))  # some follow its ends
+
+    def test_iwarp_beside(self):
+        """What else there is, is written."""
+        path = self.file_of([packet._replace(time_ns=n) for n, packet in
+                             enumerate(self.packets('iwarp-nfs3-mini') + self.packets())])
+        self.assertGreater(len(ngfile.read(self.sanitize(path)).packets), 100)
 
     def test_what_the_capture_lost_is_told(self):
         """By the counts of the file, which the result has, too."""
