@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "wire/cursor.h"
+#include "wire/writer.h"
 
 enum { COMMON_WORDS = 16 }; /* bytes: XID, version, credits, type */
 
@@ -11,6 +12,44 @@ static void blank(struct sanitize_message *own, size_t off, size_t n)
 {
     if (off < own->to->len)
         memset(own->to->data + off, 0, n < own->to->len - off ? n : own->to->len - off);
+}
+
+/* Whether there is a list, or one more item of it: 0 or 1. What is more, which receivers take for
+ * 1, and is not canonical, is 2. */
+static void discriminator(struct sanitize_message *own, size_t off)
+{
+    if (off + 4 <= own->to->len && rpcrdma_get_be32(own->to->data + off) > 1)
+        rpcrdma_put_be32(own->to->data + off, 2);
+}
+
+static void read_list(struct sanitize_message *own, const struct rpcrdma_read_list *list)
+{
+    if (list->wire)
+        for (size_t i = 0; i <= list->count; i++)
+            discriminator(own, list->off + i * (4 + RPCRDMA_READ_SEGMENT_SIZE));
+}
+
+static void lists(struct sanitize_message *own, const struct rpcrdma_message *m)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->write);
+    struct rpcrdma_chunk chunk = {0};
+
+    read_list(own, &m->call);
+    read_list(own, &m->read);
+    while (rpcrdma_write_next(&it, &chunk))
+        discriminator(own, chunk.off - 4);
+    /* of what follows a chunk that is not all there, nothing is known */
+    if (m->write.wire && (m->write.count == 0 || chunk.count == chunk.declared))
+        discriminator(own, m->write.off + m->write.size);
+    if (m->reply_present)
+        discriminator(own, m->reply.off - 4);
+}
+
+/* What is not zero is 1. */
+static void padding(struct sanitize_message *own, size_t off, size_t n)
+{
+    for (size_t i = off + n; i < off + n + (-n & 3) && i < own->to->len; i++)
+        own->to->data[i] = own->to->data[i] != 0;
 }
 
 /* Numbers and booleans stay, which all properties are that a draft defines; longer ones are blank.
@@ -28,6 +67,7 @@ static void properties(struct sanitize_message *own, const struct rpcrdma_propse
             break;
         if (n > 4)
             blank(own, off + 8, n);
+        padding(own, off + 8, n);
         off += 8 + n + (-n & 3);
     }
     if (off < end)
@@ -36,6 +76,7 @@ static void properties(struct sanitize_message *own, const struct rpcrdma_propse
 
 static void transport_header(struct sanitize_message *own, const struct rpcrdma_message *m)
 {
+    lists(own, m);
     if (m->version == 1)
         return;
     if (m->status != RPCRDMA_OK) {
@@ -46,8 +87,10 @@ static void transport_header(struct sanitize_message *own, const struct rpcrdma_
     properties(own, &m->want);
     properties(own, &m->other);
     properties(own, &m->now);
-    if (m->present & RPCRDMA_HAS_OPTIONAL)
+    if (m->present & RPCRDMA_HAS_OPTIONAL) {
         blank(own, m->optional.info.off, m->optional.info.len);
+        padding(own, m->optional.info.off, m->optional.info.len);
+    }
 }
 
 static void read_chunks(struct sanitize_message *own, const struct rpcrdma_message *m)

@@ -268,6 +268,36 @@ class Sanitize(CommandTest):
                              enumerate(self.packets('iwarp-nfs3-mini') + self.packets())])
         self.assertGreater(len(ngfile.read(self.sanitize(path)).packets), 100)
 
+    def test_discriminators(self):
+        """Whether there is a list, or more of it, is 0 or 1; another value is one that nobody knows, and stays another one."""
+        secret, packets = b'SECR', self.packets()
+
+        def odd(data, at):
+            more = data[at:at + 4] != bytes(4)
+            data[at:at + 4] = secret if more else bytes(4)
+            return more
+        for number, packet in enumerate(packets):
+            data = bytearray(packet.data)
+            at = 54 + 4 * (data[42:43] == b'\x17')  # of the header
+            if (data[12:14] != b'\x08\0' or data[36:38] != b'\x12\xb7' or data[42] not in (0x04, 0x17) or
+                    data[at + 4:at + 8] != b'\0\0\0\1' or int.from_bytes(data[at + 12:at + 16], 'big') > 1):
+                continue
+            at += 16
+            while odd(data, at):
+                at += 24
+            at += 4
+            while odd(data, at):
+                at += 8 + 16 * int.from_bytes(data[at + 4:at + 8], 'big')
+            odd(data, at + 4)
+            packets[number] = packet._replace(data=bytes(data))
+        out = self.sanitize(path := self.file_of(packets))
+        with open(out, 'rb') as file:
+            self.assertEqual(file.read().count(secret), 0)
+        rules = [[one['rule'] for line in self.run_command('check', '--json', of, status=1, errors=None).splitlines()
+                  for one in json.loads(line)['findings']] for of in (path, out)]
+        self.assertEqual(*rules)
+        self.assertGreater(rules[0].count('noncanonical'), 10)
+
     def test_what_the_capture_lost_is_told(self):
         """By the counts of the file, which the result has, too."""
         path, counted = os.path.join(self.folder, 'in.pcapng'), os.path.join(self.folder, 'counted.pcapng')
