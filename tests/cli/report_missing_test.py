@@ -93,6 +93,26 @@ class Missing(CommandTest):
             self.assertEqual(cause['cause'], 'capture-incomplete')
             self.assertRegex(cause['text'], '1 gap in what was sent, .* may have answered 1 Call without Reply')
 
+    def test_set_up_missing(self):
+        """The REQ, which says where the server begins, is missing, alone or with the rest of the set-up, and so is its first
+        Reply: the client's Ack shows that, as the first Call is known for the first by the server's. A capture that begins
+        later lacks nothing."""
+        for name in ('roce-nfs3-mini', 'roce-nfs41-mini', 'roce-nfs42-mini'):
+            packets, linktype = pcap.read(capture(name))
+            rpc = json.loads(self.run_command('rpcs', '--json', capture(name)).splitlines()[0])
+            call, reply = rpc['call_frame'], rpc['reply_frame']
+            set_up = [frame for frame, packet in enumerate(packets[:call], 1)
+                      if packet.data[12:14] == b'\x08\0' and packet.data[36:38] == b'\x12\xb7' and packet.data[42] == 0x64][-3:]
+            path = os.path.join(self.folder, 'first.pcap')
+            for gone in (set_up[:1], set_up):
+                pcap.write(path, [packet for frame, packet in enumerate(packets, 1) if frame not in (reply, *gone)], linktype)
+                cause, = self.causes(path)
+                self.assertEqual(cause['cause'], 'capture-incomplete', (name, gone))
+                self.assertIn('1 gap in what was sent', cause['text'])
+                self.assertIn('may have answered 1 Call without Reply', cause['text'])
+            pcap.write(path, packets[reply:], linktype)
+            self.assertEqual(self.causes(path), [], name)
+
     def test_what_is_missing_explains_no_more(self):
         """A packet explains one Call at most, and none that was sent after it."""
         for lacking, held, later in ((1, 1, 0), (1, 3, 0), (2, 1, 0), (1, 0, 1), (0, 1, 1)):

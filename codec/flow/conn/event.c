@@ -125,14 +125,17 @@ RPCRDMA_HOT struct flow_conn *flow_conn_event(struct flow_conns *conns, struct f
 }
 
 /* Nothing that it could be an answer to was captured. The MSN says how many messages were received:
- * few, or it is an Ack of the connection that had the queue pair before. */
-RPCRDMA_RARE static void presume(const struct flow_conn *conn, struct flow_direction *asked,
+ * few, or it is an Ack of the connection that had the queue pair before. Where the set-up was not
+ * captured, what its sender sent first must have been, or the capture may have begun later. */
+RPCRDMA_RARE static void presume(const struct flow_direction *dir, struct flow_direction *asked,
                                  const struct rpcrdma_op *op)
 {
+    const struct flow_conn *conn = dir->conn;
     enum { FEW = 16 };
 
     if (op->kind == RPCRDMA_OP_ACK && !(op->flags & RPCRDMA_OP_ACK_OR_NAK) && op->msn > 0 &&
-        op->msn <= FEW && flow_conn_set_up_seen(conn) && !flow_conn_begins(conn, asked->index))
+        op->msn <= FEW && (flow_conn_set_up_seen(conn) || flow_stream_from_first(dir)) &&
+        !flow_conn_begins(conn, asked->index))
         flow_stream_presume(asked, op->seq - (op->msn - 1), op->seq);
 }
 
@@ -141,9 +144,11 @@ static RPCRDMA_INLINE void acknowledges(struct flow_conns *conns, struct flow_di
 {
     struct flow_direction *asked = conn_peer(dir);
 
+    if (op->msn == 1 && asked && op->kind == RPCRDMA_OP_ACK)
+        flow_stream_first_acknowledged(asked);
     if (asked && !flow_stream_acknowledged(conns->streams, asked, rpcrdma_op_acknowledges(op),
                                            op->kind == RPCRDMA_OP_ACK))
-        presume(dir->conn, asked, op);
+        presume(dir, asked, op);
 }
 
 RPCRDMA_RARE static void unpaired_response(struct flow_conns *conns, struct flow_direction *dir,

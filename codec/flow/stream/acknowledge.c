@@ -8,6 +8,18 @@ bool flow_stream_missing(const struct flow_direction *dir)
     return s->started && s->has_acked && !s->resync && rpcrdma_psn_diff(s->acked, s->next) >= 0;
 }
 
+void flow_stream_first_acknowledged(struct flow_direction *dir)
+{
+    struct stream *s = stream_of(dir);
+
+    s->from_first = s->started && !s->fresh;
+}
+
+bool flow_stream_from_first(const struct flow_direction *dir)
+{
+    return stream_of_const(dir)->from_first;
+}
+
 void flow_stream_presume(struct flow_direction *dir, uint32_t first, uint32_t acked)
 {
     struct stream *s = stream_of(dir);

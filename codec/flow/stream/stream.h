@@ -249,8 +249,13 @@ void flow_stream_review(struct flow_direction *dir, bool all);
  * known. */
 bool flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
                               uint32_t psn, bool newest);
-/* Where the set-up was captured, and not so far as to know where requests begin: the receiver
- * acknowledged some, which begin with this one, or before, and are missing unless they come yet. */
+/* The receiver says that it has received one message: where requests were captured, the first of
+ * them was. */
+void flow_stream_first_acknowledged(struct flow_direction *dir);
+bool flow_stream_from_first(const struct flow_direction *dir);
+/* Where the connection was captured from its beginning, and not so far as to know where requests
+ * begin: the receiver acknowledged some, which begin with this one, or before, and are missing
+ * unless they come yet. */
 void flow_stream_presume(struct flow_direction *dir, uint32_t first, uint32_t acked);
 /* The receiver acknowledged what was not seen, or not yet. */
 bool flow_stream_missing(const struct flow_direction *dir);

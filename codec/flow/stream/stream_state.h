@@ -79,7 +79,8 @@ struct stream {
     uint32_t next;             /* PSN expected */
     bool started;              /* next is valid */
     bool fresh;                /* no packet yet */
-    bool presumed;             /* likewise, and `next` is what an Ack named: flow_stream_presume */
+    bool presumed : 1;         /* likewise, and `next` is what an Ack named: flow_stream_presume */
+    bool from_first : 1;       /* the first message of all was captured, as an Ack of it says */
     bool resync;               /* next is a lower bound: an unknown number of PSNs was taken */
     bool selected;             /* by the user */
     bool has_far;
