@@ -70,6 +70,16 @@ class SnapLength(CommandTest):
                 pcap.write(path, packets[:first - 1] + packets[first:])
                 self.assertEqual([cause['cause'] for cause in self.json('report', '--json', path)[0]['causes']], ['capture-incomplete'])
 
+    def test_missing_call(self):
+        """A Call of iWARP is not captured, and its cut Reply passes before that is known: it is none of the server's Calls."""
+        for name in ('iwarp-nfs3-mini', 'iwarp-nfs41-mini'):
+            packets, path = [one._replace(data=one.data[:128]) for one in self.packets(name)], os.path.join(self.folder, 'call.pcap')
+            for row in self.json('rpcs', '--json', capture(name))[::2]:
+                if 'reply_frame' in row:
+                    at = row['call_frame'] - 1
+                    pcap.write(path, packets[:at] + packets[at + 2:])
+                    self.assertNotIn('(reverse)', self.run_command('decode', path), (name, row['call_frame']))
+
 
 if __name__ == '__main__':
     unittest.main(argv=['snap_length_test'])

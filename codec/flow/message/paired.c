@@ -71,6 +71,10 @@ message_direction_paired(const struct flow_messages *messages, struct flow_conn 
                        (!message_conn_of(conn)->called[1 - sender] || flow_conn_saw_all(conn))
                    ? RPCRDMA_DIRECTION_CALL
                    : RPCRDMA_DIRECTION_REPLY;
+    /* Of the Call that a server answers in the client's chunks the bytes may be missing, of TCP,
+     * and not be known to be yet: nothing else brings them back */
+    if (offers_writes(msg) && flow_conn_public(conn)->role[sender] == RPCRDMA_ROLE_SERVER)
+        return RPCRDMA_DIRECTION_REPLY;
     /* It answers no Call that was seen. Where every Call would have been seen it is one itself; so
      * is what a client sends as long as its server never called. */
     if (towards && !flow_conn_lacks(conn, 1 - sender) &&
