@@ -72,6 +72,22 @@ class Missing(CommandTest):
         first, second = [json.loads(line) for line in self.run_command('connections', '--json', path).splitlines()]
         self.assertEqual((first['state'], first['end']['by'], second['down_ns'] // 10**8), ('closed', 'client', 4))
 
+    def test_both_fins(self):
+        """Over iWARP: both FINs and a Reply are missing, and the last Ack, which is behind the one and of the other, is not.
+        Who sends it closed first."""
+        packets, linktype = pcap.read(capture('iwarp-nfs3-mini'))
+        path = os.path.join(self.folder, 'fins.pcap')
+        for reply in (70, 160, 186):
+            pcap.write(path, [packet for frame, packet in enumerate(packets, 1) if frame not in (reply, 218, 219)], linktype)
+            self.assertEqual([one['cause'] for one in self.causes(path)], ['capture-incomplete'], reply)
+            first = json.loads(self.run_command('connections', '--json', path).splitlines()[0])
+            self.assertEqual((first['state'], first['end']['by']), ('closed', 'client'))
+        data, ack = bytearray(packets[218].data), packets[219].data  # as if the server had
+        data[38:42], data[42:46], data[47] = ack[42:46], ack[38:42], 0x10
+        pcap.write(path, [*packets[:217], packets[219]._replace(data=bytes(data)), *packets[220:]], linktype)
+        first = json.loads(self.run_command('connections', '--json', path).splitlines()[0])
+        self.assertEqual((first['state'], first['end']['by']), ('closed', 'server'))
+
     def test_no_attempt(self):
         """A connection whose acceptance is missing, and that a Call was sent on, was no attempt to come back from the one
         before: when its client closed it, it was down since then. (The Call that it sends again on the next is missing.)"""

@@ -362,10 +362,39 @@ static void reset(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int
     c->closed = true;
 }
 
+/* A FIN that was not captured stands just before: FPDUs are multiples of 4 bytes long. */
+static bool is_behind_fin(const struct rpcrdma_stream *s, uint32_t seq)
+{
+    return s->has_next && s->has_phase && !s->has_fin && rpcrdma_seq_diff(seq, s->next) > 0 &&
+           rpcrdma_seq_diff(seq, s->next) <= RPCRDMA_WINDOW_MOST &&
+           (seq - s->marker_phase) % 4 == 1;
+}
+
+static void note_fin(const struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq)
+{
+    s->has_fin = true;
+    s->fin_arrival = tcp->arrival;
+    s->fin_frame = tcp->frame;
+    s->fin_time_ns = tcp->time_ns;
+    s->fin = seq;
+}
+
+/* The last packet of most connections: an empty one behind its sender's FIN, which acknowledges the
+ * other's. It shows both. */
+static bool ends_both(const struct rpcrdma_tcp_connection *c, int end,
+                      const struct rpcrdma_tcp_taken *t)
+{
+    return c->confirmed && t->piece.len == 0 &&
+           (t->flags & (TCP_ACK | TCP_FIN | TCP_SYN | TCP_RST)) == TCP_ACK &&
+           is_behind_fin(&c->stream[end], t->piece.seq) &&
+           is_behind_fin(&c->stream[1 - end], t->ack);
+}
+
 void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                       const struct rpcrdma_tcp_taken *t)
 {
     struct rpcrdma_stream *s = &c->stream[end], *other = &c->stream[1 - end];
+    bool both = ends_both(c, end, t);
 
     if (t->flags & TCP_ACK && !(t->flags & TCP_RST) && other->has_next &&
         rpcrdma_seq_diff(t->ack, other->next) <= RPCRDMA_WINDOW_MOST &&
@@ -376,14 +405,15 @@ void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
         other->ack_frame = tcp->frame;
         other->ack_time_ns = tcp->time_ns;
     }
-    if (t->flags & TCP_FIN && !s->has_fin) {
-        s->has_fin = true;
-        s->fin_arrival = tcp->arrival;
-        s->fin_frame = tcp->frame;
-        s->fin_time_ns = tcp->time_ns;
-        s->fin = t->piece.seq + t->piece.len;
-    }
+    if (t->flags & TCP_FIN && !s->has_fin)
+        note_fin(tcp, s, t->piece.seq + t->piece.len);
+    if (both)
+        note_fin(tcp, s, t->piece.seq - 1);
     rpcrdma_stream_segment(tcp, c, end, &t->piece);
+    if (both && !c->closed) { /* which was the second */
+        note_fin(tcp, other, t->ack - 1);
+        rpcrdma_stream_advance(tcp, c, false);
+    }
     if (!c->closed && t->flags & TCP_RST)
         reset(tcp, c, end);
     else if (!c->closed && c->confirmed && s->has_fin && other->has_fin && s->has_ack &&
