@@ -169,10 +169,12 @@ static enum source_status file_next(struct source *source, struct source_packet 
         return SOURCE_END;
     if (file->state == FILE_CUT)
         return failed(file);
-    if (file->at_hand)
-        *n = file->at_hand(file, packets, max);
-    file->in->pinned = *n > 0;
     while (*n < max && record == RECORD_PACKET) {
+        if (file->at_hand)
+            *n += file->at_hand(file, packets + *n, max - *n);
+        file->in->pinned = *n > 0;
+        if (*n == max)
+            break;
         record = file->next(file, &packets[*n]);
         if (file->in->failed && stopped(file)) {
             file->frame -= record == RECORD_PACKET;

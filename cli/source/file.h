@@ -128,38 +128,52 @@ enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t 
 void file_dropped(struct file *file, size_t interface, uint64_t packets);
 
 /* Fills *out; data and the lengths are the caller's to have checked. */
-static inline void file_packet(struct file *file, struct source_packet *out, size_t interface,
-                               int64_t time_ns, const uint8_t *data, uint32_t caplen, uint32_t len)
+static inline void file_packet_as(struct source_packet *out, uint64_t frame, size_t interface,
+                                  uint32_t linktype, int64_t time_ns, const uint8_t *data,
+                                  uint32_t caplen, uint32_t len)
 {
-    file->last_time_ns = time_ns;
     out->interface = (uint32_t)interface;
     out->replayed = false;
     out->cut = false;
     out->direction = 0;
     out->comment_len = 0;
-    out->packet.frame = ++file->frame;
+    out->packet.frame = frame;
     out->packet.time_ns = time_ns;
-    out->packet.linktype = file->interfaces[interface].linktype;
+    out->packet.linktype = linktype;
     out->packet.caplen = caplen;
     /* some programs write a length below what they captured: what is there was there */
     out->packet.len = len < caplen ? caplen : len;
     out->packet.data = data;
 }
 
+/* The same, of the next packet. */
+static inline void file_packet(struct file *file, struct source_packet *out, size_t interface,
+                               int64_t time_ns, const uint8_t *data, uint32_t caplen, uint32_t len)
+{
+    file->last_time_ns = time_ns;
+    file_packet_as(out, ++file->frame, interface, file->interfaces[interface].linktype, time_ns,
+                   data, caplen, len);
+}
+
 /*
  * Asks for the beginning of a packet soon to come, which is in memory and not in the cache: large
  * packets follow each other in the same size, so where it will be is a good guess. Without this a
- * bulk transfer waits for memory twice per packet. `size`: of the record before in->pos.
+ * bulk transfer waits for memory twice per packet. `size`: of the record before data + pos.
  */
-static inline void file_ahead(const struct input *in, size_t size)
+static inline void file_ahead_of(const uint8_t *data, size_t pos, size_t end, size_t size)
 {
     enum { AHEAD = 4, LINE = 64, NEAR = 2048 };
-    size_t at = in->pos + (AHEAD * size > NEAR ? AHEAD * size : NEAR);
+    size_t at = pos + (AHEAD * size > NEAR ? AHEAD * size : NEAR);
 
-    if (at + LINE >= in->end)
+    if (at + LINE >= end)
         return;
-    __builtin_prefetch(in->data + at);
-    __builtin_prefetch(in->data + at + LINE);
+    __builtin_prefetch(data + at);
+    __builtin_prefetch(data + at + LINE);
+}
+
+static inline void file_ahead(const struct input *in, size_t size)
+{
+    file_ahead_of(in->data, in->pos, in->end, size);
 }
 
 /* Read the file header, at the start of the input. False with in->error set. */

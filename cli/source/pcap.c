@@ -81,25 +81,35 @@ at_hand_in_order(struct file *file, struct source_packet *packets, size_t max, b
 {
     struct input *in = file->in;
     const struct file_interface *interface = file->interfaces;
-    const size_t header = file->packet_header;
+    const size_t header = file->packet_header, end = in->end;
     const uint32_t most = per_second(interface), unit = interface->exponent == 6 ? 1000 : 1;
-    size_t n = 0;
+    const uint32_t linktype = interface->linktype;
+    const uint8_t *data = in->data;
+    uint64_t frame = file->frame;
+    size_t n = 0, pos = in->pos;
 
-    for (; n < max && in->end - in->pos >= header; n++) {
-        const uint8_t *p = in->data + in->pos;
+    /* what each packet changes stays in registers */
+    for (; n < max && end - pos >= header; n++) {
+        const uint8_t *p = data + pos;
         uint32_t caplen = file_word(p + 8, swapped), fraction = file_word(p + 4, swapped);
         size_t size = header + caplen;
 
-        if (caplen > SOURCE_MAX_PACKET || size > in->end - in->pos)
+        if (caplen > SOURCE_MAX_PACKET || size > end - pos)
             break;
-        if (fraction >= most)
+        if (fraction >= most) {
+            file->frame = frame;
             file_wrong_time(file);
-        in->pos += size;
-        file_ahead(in, size);
-        file_packet(file, &packets[n], 0,
-                    (int64_t)file_word(p, swapped) * 1000000000 + (int64_t)fraction * unit,
-                    p + header, caplen, file_word(p + 12, swapped));
+        }
+        pos += size;
+        file_ahead_of(data, pos, end, size);
+        file_packet_as(&packets[n], ++frame, 0, linktype,
+                       (int64_t)file_word(p, swapped) * 1000000000 + (int64_t)fraction * unit,
+                       p + header, caplen, file_word(p + 12, swapped));
     }
+    in->pos = pos;
+    file->frame = frame;
+    if (n > 0)
+        file->last_time_ns = packets[n - 1].packet.time_ns;
     return n;
 }
 
