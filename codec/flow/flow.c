@@ -16,9 +16,8 @@
 enum { BOTH = 2 };
 #define LOOK_NS UINT64_C(1000000000)
 
-/* A response to no Read that is known: more than one asks for? */
-static void check_response(struct rpcrdma_flow *flow, const struct flow_conn *conn,
-                           struct flow_direction *asked, const struct rpcrdma_op *op)
+RPCRDMA_RARE void flow_check_response(struct rpcrdma_flow *flow, const struct flow_conn *conn,
+                                      struct flow_direction *asked, const struct rpcrdma_op *op)
 {
     uint64_t end;
     const struct flow_read *read = flow_read_exceeded(asked, op, &end);
@@ -49,20 +48,9 @@ RPCRDMA_APART static void deliver_op(struct rpcrdma_flow *flow, struct flow_conn
             flow_rpc_read_request(flow->rpcs, conn, sender, read, flow_read_capacity(asks));
         break;
     }
-    case RPCRDMA_OP_READ_RESPONSE: {
-        struct flow_direction *asked = flow_conn_direction(conn, sender);
-        uint64_t offset = 0;
-        struct flow_read *read = asked ? flow_read_find(asked, op, &offset) : NULL;
-
-        if (asked && !read)
-            check_response(flow, conn, asked, op);
-        if (flow->rpcs)
-            flow_rpc_read_response(flow->rpcs, conn, sender, read, offset, op);
-        /* it acknowledges what was sent before the request */
-        if (flow->credits && op->carrier != RPCRDMA_CARRIER_IWARP)
-            flow_credit_ack(flow->credits, conn, sender, op);
+    case RPCRDMA_OP_READ_RESPONSE:
+        flow_deliver_response(flow, conn, dir, op);
         break;
-    }
     case RPCRDMA_OP_ACK:
         if (flow->credits)
             flow_credit_ack(flow->credits, conn, sender, op);
@@ -425,7 +413,7 @@ RPCRDMA_APART static void any(struct rpcrdma_flow *flow, const struct rpcrdma_op
     }
 }
 
-RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+RPCRDMA_APART bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     struct flow_context *context = &flow->context;
 

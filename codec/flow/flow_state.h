@@ -19,6 +19,7 @@
 
 #include "flow/credit/credit_stage.h"
 #include "flow/rpc/rpc_stage.h"
+#include "wire/hot.h"
 
 struct rpcrdma_flow {
     struct flow_context context;
@@ -28,6 +29,8 @@ struct rpcrdma_flow {
     struct flow_rpcs *rpcs;          /* NULL: the sink wants none */
     struct flow_credits *credits;    /* NULL: not asked for */
     struct flow_send send;           /* in hand, where it takes the quick lane */
+    uint64_t response_offset;        /* of the Read response in hand, where it answers a Read */
+    struct flow_write write;         /* in hand, where it takes the quick lane */
     struct flow_making making;       /* the message in hand */
     struct flow_plain plain_message; /* the same, where it is plain */
     uint64_t changes; /* what quick.c knows of directions holds while it is the same; from 1 */
@@ -59,6 +62,26 @@ static inline bool flow_is_plain(const struct rpcrdma_flow *flow, const struct f
 /* flow.c: a message, to all stages above */
 void flow_deliver_send(struct rpcrdma_flow *flow, struct flow_conn *conn,
                        const struct flow_direction *dir, const struct flow_send *send);
+/* flow.c. A response to no Read that is known: more than one asks for? */
+void flow_check_response(struct rpcrdma_flow *flow, const struct flow_conn *conn,
+                         struct flow_direction *asked, const struct rpcrdma_op *op);
+/* A packet of a response to a Read. */
+static RPCRDMA_INLINE void flow_deliver_response(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                                                 const struct flow_direction *dir,
+                                                 const struct rpcrdma_op *op)
+{
+    int sender = 1 - dir->index;
+    struct flow_direction *asked = flow_conn_direction(conn, sender);
+    struct flow_read *read = asked ? flow_read_find(asked, op, &flow->response_offset) : NULL;
+
+    if (RPCRDMA_SELDOM(asked && !read))
+        flow_check_response(flow, conn, asked, op);
+    if (flow->rpcs)
+        flow_rpc_read_response(flow->rpcs, conn, sender, read, flow->response_offset, op);
+    /* it acknowledges what was sent before the request */
+    if (flow->credits && op->carrier != RPCRDMA_CARRIER_IWARP)
+        flow_credit_response(conn, sender, op);
+}
 /* flow.c: all that comes out of a stream now; not after an operation was given, which may renew it.
  * `last`: nothing more will come. */
 void flow_pump(struct rpcrdma_flow *flow, struct flow_direction *dir, bool last);

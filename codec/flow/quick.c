@@ -4,9 +4,9 @@
 #include "wire/hot.h"
 
 /*
- * The quick lane: a Send of one packet whose turn it is, or an Ack, of a connection about which
- * nothing is open. That is what most packets of small RPCs are, and they do what they would do by
- * way of events.
+ * The quick lane: a Send of one packet whose turn it is, a packet of a Write likewise, an Ack, or a
+ * packet of a Read response, of a connection about which nothing is open. That is what most packets
+ * are, and they do what they would do by way of events.
  *
  * Whether a direction is quiet is not asked for each packet anew. What makes it so is changed by
  * nothing that passes here; so it is as it was until an operation goes the other way, each of which
@@ -25,15 +25,48 @@ static RPCRDMA_INLINE void touch(struct rpcrdma_flow *flow, struct flow_directio
     dir->last_frame = flow->context.frame;
 }
 
-static RPCRDMA_INLINE void ack(struct rpcrdma_flow *flow, struct flow_direction *dir,
-                               const struct rpcrdma_op *op)
+static RPCRDMA_INLINE void answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                  const struct rpcrdma_op *op)
 {
     touch(flow, dir);
     if (flow->context.delivery)
         flow_follow_answer(flow, dir, op);
-    flow_conn_response(flow->conns, dir, op);
+    flow_conn_answer(flow->conns, dir, op);
+}
+
+RPCRDMA_APART static bool ack(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                              const struct rpcrdma_op *op)
+{
+    answer(flow, dir, op);
     if (flow->credits && !flow_conns_messages_only(flow->conns))
         flow_credit_ack(flow->credits, dir->conn, 1 - dir->index, op);
+    return true;
+}
+
+/* A packet of a Read response. */
+RPCRDMA_APART static bool response(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                   const struct rpcrdma_op *op)
+{
+    answer(flow, dir, op);
+    if (!flow_conns_messages_only(flow->conns))
+        flow_deliver_response(flow, dir->conn, dir, op);
+    return true;
+}
+
+/* The same where credits are all that is wanted. */
+RPCRDMA_APART static bool count_response(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                         const struct rpcrdma_op *op)
+{
+    struct flow_conn *conn = dir->conn;
+    int sender = 1 - dir->index;
+    struct flow_direction *asked = flow_conn_direction(conn, sender);
+
+    touch(flow, dir);
+    flow_conn_answer(flow->conns, dir, op);
+    if (RPCRDMA_SELDOM(!flow_read_find(asked, op, &flow->response_offset)))
+        flow_check_response(flow, conn, asked, op);
+    flow_credit_response(conn, sender, op);
+    return true;
 }
 
 /* A message of which only what it counts for is wanted. False: it is not plain; nothing was done.
@@ -53,8 +86,8 @@ RPCRDMA_APART static bool count_plain(struct rpcrdma_flow *flow, const struct fl
     return true;
 }
 
-static RPCRDMA_INLINE bool send(struct rpcrdma_flow *flow, struct flow_direction *dir,
-                                const struct rpcrdma_op *op)
+RPCRDMA_APART static bool send(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                               const struct rpcrdma_op *op)
 {
     if (!flow_message_decided(flow->messages, dir->conn, op) ||
         !flow_stream_whole_send(dir, op, &flow->send))
@@ -67,23 +100,56 @@ static RPCRDMA_INLINE bool send(struct rpcrdma_flow *flow, struct flow_direction
     return true;
 }
 
+/* A packet of a Write. */
+RPCRDMA_APART static bool write(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                const struct rpcrdma_op *op)
+{
+    if (!flow_stream_next_write(flow->streams, dir, op, &flow->write))
+        return false;
+    touch(flow, dir);
+    if (flow->context.delivery)
+        flow_follow_request(flow, dir, op);
+    if (flow->rpcs)
+        flow_rpc_write(flow->rpcs, dir->conn, 1 - dir->index, op, &flow->write);
+    return true;
+}
+
+/* The same where credits are all that is wanted. */
+RPCRDMA_APART static bool count_write(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                      const struct rpcrdma_op *op)
+{
+    if (!flow_stream_pass_write(flow->streams, dir, op))
+        return false;
+    touch(flow, dir);
+    return true;
+}
+
 RPCRDMA_HOT bool flow_quick(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
-    struct flow_direction *dir;
-    uint64_t *quiet; /* when it was seen to be so, by flow->changes */
+    enum {
+        KINDS = 1 << RPCRDMA_OP_SEND | 1 << RPCRDMA_OP_WRITE | 1 << RPCRDMA_OP_ACK |
+                1 << RPCRDMA_OP_READ_RESPONSE
+    };
+    struct flow_cached *at;
 
-    if (op->kind != RPCRDMA_OP_SEND && op->kind != RPCRDMA_OP_ACK)
+    if (!(KINDS >> op->kind & 1) || op->carrier == RPCRDMA_CARRIER_IWARP)
         return false;
-    dir = flow_direction_cached(flow->streams, op, &quiet);
-    if (!dir)
+    at = flow_direction_cached(flow->streams, op);
+    if (!at)
         return false;
-    if (*quiet != flow->changes) {
-        if (!is_quiet(flow, dir))
+    if (at->note != flow->changes) {
+        if (!is_quiet(flow, at->dir))
             return false;
-        *quiet = flow->changes;
+        at->note = flow->changes;
     }
-    if (op->kind == RPCRDMA_OP_SEND)
-        return send(flow, dir, op);
-    ack(flow, dir, op);
-    return true;
+    switch (op->kind) {
+    case RPCRDMA_OP_SEND:
+        return send(flow, at->dir, op);
+    case RPCRDMA_OP_WRITE:
+        return flow->counts_only ? count_write(flow, at->dir, op) : write(flow, at->dir, op);
+    case RPCRDMA_OP_READ_RESPONSE:
+        return flow->counts_only ? count_response(flow, at->dir, op) : response(flow, at->dir, op);
+    default:
+        return ack(flow, at->dir, op);
+    }
 }

@@ -128,6 +128,9 @@ struct flow_conn *flow_conn_event(struct flow_conns *conns, struct flow_directio
 /* An Ack, a Nak or a response towards the direction: whose requests it answers. */
 void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
                         const struct rpcrdma_op *op);
+/* The same of a paired direction of RoCE or InfiniBand. */
+void flow_conn_answer(struct flow_conns *conns, const struct flow_direction *dir,
+                      const struct rpcrdma_op *op);
 /* The memory limit kept the last call from making a connection or a direction: nothing was changed,
  * and it may be repeated when something has gone. Asking clears it. */
 bool flow_conns_lacked_memory(struct flow_conns *conns);

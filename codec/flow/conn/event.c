@@ -139,16 +139,23 @@ RPCRDMA_RARE static void presume(const struct flow_direction *dir, struct flow_d
         flow_stream_presume(asked, op->seq - (op->msn - 1), op->seq);
 }
 
-static RPCRDMA_INLINE void acknowledges(struct flow_conns *conns, struct flow_direction *dir,
+RPCRDMA_HOT void flow_conn_answer(struct flow_conns *conns, const struct flow_direction *dir,
+                                  const struct rpcrdma_op *op)
+{
+    struct flow_direction *asked = dir->conn->dir[1 - dir->index];
+
+    if (op->msn == 1 && op->kind == RPCRDMA_OP_ACK)
+        flow_stream_first_acknowledged(asked);
+    if (!flow_stream_acknowledged(conns->streams, asked, rpcrdma_op_acknowledges(op),
+                                  op->kind == RPCRDMA_OP_ACK))
+        presume(dir, asked, op);
+}
+
+static RPCRDMA_INLINE void acknowledges(struct flow_conns *conns, const struct flow_direction *dir,
                                         const struct rpcrdma_op *op)
 {
-    struct flow_direction *asked = conn_peer(dir);
-
-    if (op->msn == 1 && asked && op->kind == RPCRDMA_OP_ACK)
-        flow_stream_first_acknowledged(asked);
-    if (asked && !flow_stream_acknowledged(conns->streams, asked, rpcrdma_op_acknowledges(op),
-                                           op->kind == RPCRDMA_OP_ACK))
-        presume(dir, asked, op);
+    if (conn_peer(dir))
+        flow_conn_answer(conns, dir, op);
 }
 
 RPCRDMA_RARE static void unpaired_response(struct flow_conns *conns, struct flow_direction *dir,

@@ -311,20 +311,29 @@ RPCRDMA_APART static void reached(struct credit_conn *cc, int sender, struct rpc
         rpcrdma_credit_count_acked(cc->side[sender].count, at, place);
 }
 
+/* Whether an Ack of this end may change anything there. */
+static RPCRDMA_INLINE bool awaits(const struct credit_side *side)
+{
+    const struct rpcrdma_credit_account *account = side->account;
+
+    return (account && (account->replies_passed.count > 0 ||
+                        rpcrdma_credit_grants_pending(&account->grants))) ||
+           (side->count && rpcrdma_credit_grants_pending(&side->count->grants));
+}
+
 RPCRDMA_APART static void acked(struct credit_conn *cc, struct flow_conn *conn, int sender,
                                 const struct rpcrdma_op *op)
 {
     uint32_t psn = rpcrdma_op_acknowledges(op);
-    rpcrdma_stream_position place;
     struct credit_sender *sent = &cc->sender[1 - sender];
 
     credit_conn_heard(cc, sender, op);
     if (!sent->started)
         return;
-    place = place_of(sent, conn, psn);
     credit_rnr_acked(sent, psn);
-    if (cc->side[sender].account || cc->side[sender].count)
-        reached(cc, sender, (struct rpcrdma_credit_at){op->time_ns, op->frame}, place);
+    if (awaits(&cc->side[sender]))
+        reached(cc, sender, (struct rpcrdma_credit_at){op->time_ns, op->frame},
+                place_of(sent, conn, psn));
 }
 
 void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int sender,
@@ -335,6 +344,25 @@ void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int s
     (void)credits;
     if (cc && !cc->lost)
         acked(cc, conn, sender, op);
+}
+
+/* As an Ack, but that nobody was heard: of a transfer each packet is one, and few change anything.
+ */
+RPCRDMA_HOT void flow_credit_response(struct flow_conn *conn, int sender,
+                                      const struct rpcrdma_op *op)
+{
+    struct credit_conn *cc = credit_conn_of(conn);
+    struct credit_sender *sent;
+
+    if (!cc || cc->lost)
+        return;
+    sent = &cc->sender[1 - sender];
+    if (!sent->started)
+        return;
+    credit_rnr_acked(sent, op->seq);
+    if (RPCRDMA_SELDOM(awaits(&cc->side[sender])))
+        reached(cc, sender, (struct rpcrdma_credit_at){op->time_ns, op->frame},
+                place_of(sent, conn, op->seq));
 }
 
 void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int sender,

@@ -38,6 +38,7 @@ bool flow_credit_held(struct flow_conn *conn, int sender, struct flow_held *held
  * to a Read request (iWARP has none). */
 void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int sender,
                      const struct rpcrdma_op *op);
+void flow_credit_response(struct flow_conn *conn, int sender, const struct rpcrdma_op *op);
 void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int sender,
                      const struct rpcrdma_op *op);
 /* Asks for the memory of what is attached to a connection that soon has a packet; then for that of

@@ -73,7 +73,7 @@ static uint64_t quick_hash(const struct rpcrdma_address *src, uint32_t qpn)
     return quick_of(x, y, qpn);
 }
 
-static struct stream_cached *cached(struct flow_streams *streams, uint64_t quick)
+static struct flow_cached *cached(struct flow_streams *streams, uint64_t quick)
 {
     return &streams->cache[quick >> 32 & (STREAM_CACHE - 1)];
 }
@@ -200,7 +200,7 @@ void flow_direction_refresh(struct flow_streams *streams, struct flow_direction 
 void flow_direction_free(struct flow_streams *streams, struct flow_direction *dir)
 {
     struct stream *s = stream_of(dir), *first = flow_table_get(&streams->table, s->hash);
-    struct stream_cached *at;
+    struct flow_cached *at;
 
     if (first == s) {
         if (s->chain)
@@ -213,8 +213,8 @@ void flow_direction_free(struct flow_streams *streams, struct flow_direction *di
         first->chain = s->chain;
     }
     at = cached(streams, quick_hash(&dir->path.src, dir->path.qpn));
-    if (at->stream == s)
-        at->stream = NULL;
+    if (at->dir == dir)
+        at->dir = NULL;
     if (!dir->conn)
         unlist(streams, s);
     put_handle(streams, dir->handle);
@@ -300,58 +300,53 @@ static uint32_t receiver(const struct rpcrdma_op *op)
 }
 
 /* NULL: the cache has it not. */
-static RPCRDMA_INLINE struct flow_direction *
+static RPCRDMA_INLINE struct flow_cached *
 in_cache(struct flow_streams *streams, const struct rpcrdma_op *op, uint32_t qpn, uint64_t quick)
 {
-    const struct stream_cached *at = cached(streams, quick);
-    struct stream *s = at->stream;
+    struct flow_cached *at = cached(streams, quick);
 
     /* a direction of another hash is not looked at: it may be far away in memory */
-    return s && at->quick == quick && path_equal(&s->pub.path, &op->src, qpn) ? &s->pub : NULL;
+    return at->dir && at->quick == quick && path_equal(&at->dir->path, &op->src, qpn) ? at : NULL;
 }
 
-RPCRDMA_RARE static struct flow_direction *
-cached_other(struct flow_streams *streams, const struct rpcrdma_op *op, uint64_t **note)
+RPCRDMA_RARE static struct flow_cached *cached_other(struct flow_streams *streams,
+                                                     const struct rpcrdma_op *op)
 {
     uint32_t qpn = receiver(op);
-    uint64_t quick = quick_hash(&op->src, qpn);
-    struct flow_direction *dir = in_cache(streams, op, qpn, quick);
 
-    *note = &cached(streams, quick)->note;
-    return dir;
+    return in_cache(streams, op, qpn, quick_hash(&op->src, qpn));
 }
 
 /* IPv4 by itself: what is asked of its addresses twice is known then. */
-RPCRDMA_HOT struct flow_direction *
-flow_direction_cached(struct flow_streams *streams, const struct rpcrdma_op *op, uint64_t **note)
+RPCRDMA_HOT struct flow_cached *flow_direction_cached(struct flow_streams *streams,
+                                                      const struct rpcrdma_op *op)
 {
     const uint8_t *p = (const uint8_t *)&op->src;
     uint64_t src = load64(p), dst = load64(p + 17), quick;
-    struct stream_cached *at;
+    struct flow_cached *at;
     const uint8_t *path;
     uint32_t qpn;
 
     if (RPCRDMA_SELDOM(!both_ipv4(&op->src)))
-        return cached_other(streams, op, note);
+        return cached_other(streams, op);
     qpn = receiver(op);
     quick = quick_of(src, dst, qpn);
     at = cached(streams, quick);
-    *note = &at->note;
-    if (!at->stream || at->quick != quick || at->stream->pub.path.qpn != qpn)
+    if (!at->dir || at->quick != quick || at->dir->path.qpn != qpn)
         return NULL;
-    path = (const uint8_t *)&at->stream->pub.path.src;
-    return ((load64(path) ^ src) | (load64(path + 17) ^ dst)) == 0 ? &at->stream->pub : NULL;
+    path = (const uint8_t *)&at->dir->path.src;
+    return ((load64(path) ^ src) | (load64(path + 17) ^ dst)) == 0 ? at : NULL;
 }
 
 struct flow_direction *flow_direction_seen(struct flow_streams *streams,
                                            const struct rpcrdma_op *op)
 {
     uint32_t qpn = receiver(op);
-    struct flow_direction *dir = in_cache(streams, op, qpn, quick_hash(&op->src, qpn));
+    const struct flow_cached *at = in_cache(streams, op, qpn, quick_hash(&op->src, qpn));
     struct flow_path path;
 
-    if (dir)
-        return dir;
+    if (at)
+        return at->dir;
     path = flow_path_of(op);
     return flow_direction_lookup(streams, &path);
 }
@@ -362,7 +357,7 @@ find_uncached(struct flow_streams *streams, const struct rpcrdma_op *op, uint64_
     struct stream *s = find_or_create(streams, op, receiver(op));
 
     if (s)
-        *cached(streams, quick) = (struct stream_cached){.stream = s, .quick = quick};
+        *cached(streams, quick) = (struct flow_cached){.dir = &s->pub, .quick = quick};
     return direction_of(s);
 }
 
@@ -371,9 +366,9 @@ RPCRDMA_HOT struct flow_direction *flow_direction_find(struct flow_streams *stre
 {
     uint32_t qpn = receiver(op);
     uint64_t quick = quick_hash(&op->src, qpn);
-    struct flow_direction *dir = in_cache(streams, op, qpn, quick);
+    const struct flow_cached *at = in_cache(streams, op, qpn, quick);
 
-    return dir ? dir : find_uncached(streams, op, quick);
+    return at ? at->dir : find_uncached(streams, op, quick);
 }
 
 size_t flow_directions_count(const struct flow_streams *streams)
@@ -394,7 +389,7 @@ size_t flow_directions_ahead(struct flow_streams *streams, const struct rpcrdma_
 
     for (size_t i = 0; i < n && i < RPCRDMA_FLOW_AHEAD; i++) {
         uint64_t quick = quick_hash(&ops[i].src, receiver(&ops[i]));
-        const struct stream_cached *at = cached(streams, quick);
+        const struct flow_cached *at = cached(streams, quick);
         bool again = false;
 
         for (size_t k = 1; k <= BACK_AND_FORTH && k <= count; k++)
@@ -403,7 +398,7 @@ size_t flow_directions_ahead(struct flow_streams *streams, const struct rpcrdma_
             continue;
         each[count].op = &ops[i];
         each[count].quick = quick;
-        each[count].stream = at->quick == quick ? at->stream : NULL;
+        each[count].stream = at->dir && at->quick == quick ? stream_of(at->dir) : NULL;
         if (!each[count].stream) {
             each[count].hash = path_hash(streams, &ops[i].src, receiver(&ops[i]));
             flow_table_fetch(&streams->table, each[count].hash);
@@ -425,7 +420,7 @@ size_t flow_directions_ahead(struct flow_streams *streams, const struct rpcrdma_
             continue;
         /* not by what was only taken for it: it leaves the cache under its own path when it goes */
         *cached(streams, each[i].quick) =
-            (struct stream_cached){.stream = s, .quick = each[i].quick};
+            (struct flow_cached){.dir = &s->pub, .quick = each[i].quick};
         out[found++] = &s->pub;
     }
     return found;

@@ -7,11 +7,12 @@
  * section 9.7.3.2); on iWARP the sink's STag and offset do (RFC 5040 section 5.2).
  */
 
-enum { FIRST_SIZE = 8 };
+enum { FIRST_SIZE = 8 }; /* a power of two; it doubles */
 
-static struct flow_read *at(const struct stream *s, uint32_t i)
+/* Each packet of a response asks: no division. */
+static inline struct flow_read *at(const struct stream *s, uint32_t i)
 {
-    return &s->reads[(s->reads_first + i) % s->reads_size];
+    return &s->reads[(s->reads_first + i) & (s->reads_size - 1)];
 }
 
 static void grow(struct flow_streams *streams, struct stream *s)
@@ -82,7 +83,8 @@ static bool may_answer(const struct flow_read *read, const struct rpcrdma_op *op
     return read->unknown && rpcrdma_psn_diff(op->seq, read->seq) >= 0;
 }
 
-static struct flow_read *find_iwarp(struct stream *s, const struct rpcrdma_op *op, uint64_t *offset)
+RPCRDMA_RARE static struct flow_read *find_iwarp(struct stream *s, const struct rpcrdma_op *op,
+                                                 uint64_t *offset)
 {
     struct flow_read *found = NULL;
 
@@ -109,8 +111,8 @@ static struct flow_read *find_iwarp(struct stream *s, const struct rpcrdma_op *o
     return found;
 }
 
-struct flow_read *flow_read_find(struct flow_direction *dir, const struct rpcrdma_op *op,
-                                 uint64_t *offset)
+RPCRDMA_HOT struct flow_read *flow_read_find(struct flow_direction *dir,
+                                             const struct rpcrdma_op *op, uint64_t *offset)
 {
     struct stream *s = stream_of(dir);
 

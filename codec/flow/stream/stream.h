@@ -184,14 +184,18 @@ bool flow_direction_selected(const struct flow_direction *dir);
 /*
  * Directions, by path. _find and _get make one where there is none; NULL: the memory limit is
  * reached, and something must go first. _seen and _lookup make none; _cached is NULL also where
- * there is one that was not asked for of late; *note is the pump's (quick.c), 0 at first, and may
- * go with the cache's entry at any time.
+ * there is one that was not asked for of late.
  */
+struct flow_cached {
+    struct flow_direction *dir; /* NULL: none */
+    uint64_t quick;             /* hash of its path: see direction.c */
+    uint64_t note; /* the pump's (quick.c), 0 at first; it may go with the rest at any time */
+};
 struct flow_path flow_path_of(const struct rpcrdma_op *op);
 struct flow_direction *flow_direction_find(struct flow_streams *streams,
                                            const struct rpcrdma_op *op);
-struct flow_direction *flow_direction_cached(struct flow_streams *streams,
-                                             const struct rpcrdma_op *op, uint64_t **note);
+struct flow_cached *flow_direction_cached(struct flow_streams *streams,
+                                          const struct rpcrdma_op *op);
 /* Brings the directions of n operations (see rpcrdma_flow_ahead) into the cache; those that are
  * known go to `out`, which has room for n. Returns how many: each once, where its operations follow
  * each other. */
@@ -233,6 +237,11 @@ const struct flow_stream_event *flow_stream_op(struct flow_streams *streams,
 bool flow_stream_quiet(const struct flow_direction *dir);
 bool flow_stream_whole_send(struct flow_direction *dir, const struct rpcrdma_op *op,
                             struct flow_send *send);
+/* Likewise, where it is a packet of a Write; _pass_: nobody wants to know where it goes. */
+bool flow_stream_next_write(struct flow_streams *streams, struct flow_direction *dir,
+                            const struct rpcrdma_op *op, struct flow_write *write);
+bool flow_stream_pass_write(struct flow_streams *streams, struct flow_direction *dir,
+                            const struct rpcrdma_op *op);
 /* The request is of another connection under the same QP number, or astray: by its PSN, or because
  * another Send stood there. To be asked before it is given. */
 bool flow_stream_is_other(const struct flow_direction *dir, const struct rpcrdma_op *op);

@@ -10,6 +10,7 @@
  *   window.c         requests in the order of PSNs: duplicates, reordering, gaps
  *   reorder.c        the reorder queue
  *   send_assembly.c  Sends of several packets
+ *   write.c          where the packets of Writes go
  *   preview.c        Sends that are whole in the reorder queue
  *   acknowledge.c    what Acks, Naks and responses prove to have arrived
  *   read_request.c   Read requests and their responses
@@ -121,12 +122,6 @@ struct stream {
     TAILQ_ENTRY(stream) unowned; /* where there is no connection */
 };
 
-struct stream_cached {
-    struct stream *stream; /* NULL: none */
-    uint64_t quick;        /* hash of its path: see direction.c */
-    uint64_t note;         /* flow_direction_cached's */
-};
-
 struct stream_handle {
     struct stream *stream;
     uint32_t next_free; /* handle + 1; 0: none */
@@ -143,7 +138,7 @@ struct flow_streams {
     bool hashed;            /* which was last made of this one, in a set-up */
     struct flow_path hashed_path;
     uint64_t hashed_hash;
-    struct stream_cached cache[STREAM_CACHE];
+    struct flow_cached cache[STREAM_CACHE];
     struct flow_table table; /* path hash -> chain of directions */
     struct stream_handle *handles;
     uint32_t n_handles, handles_size, free_handle; /* free_handle: handle + 1; 0: none */
@@ -261,6 +256,10 @@ static inline struct flow_send stream_send_of(const struct rpcrdma_op *op)
                               .has_invalidate = (op->flags & RPCRDMA_OP_INVALIDATE) != 0,
                               .invalidate = op->invalidate};
 }
+
+/* write.c: of the expected packet, or one that fills a gap late. */
+struct flow_write stream_place_write(struct flow_streams *streams, struct stream *s,
+                                     const struct rpcrdma_op *op);
 
 /* preview.c. A packet was put into the reorder queue; `follows`: at its end, and the packet there
  * had the PSN before. */

@@ -117,41 +117,6 @@ RPCRDMA_RARE void stream_turn(struct stream *s, uint32_t next)
         s->pub.repeated = false;
 }
 
-static struct flow_write place_write(struct flow_streams *streams, struct stream *s,
-                                     const struct rpcrdma_op *op)
-{
-    struct stream_parts *parts = s->parts;
-    struct flow_write write = {0};
-    uint32_t at;
-
-    if (op->flags & RPCRDMA_OP_RETH) {
-        write.placed = true;
-        write.rkey = op->rkey;
-        write.address = op->remote_address;
-        if (!(op->flags & RPCRDMA_OP_FIRST))
-            return write;
-        if (!(op->flags & RPCRDMA_OP_LAST))
-            parts = stream_parts(streams, s);
-        if (parts)
-            parts->write = (struct stream_write){
-                .psn = op->seq,
-                .packets = op->flags & RPCRDMA_OP_LAST ? 1 : stream_packets(s, op->length),
-                .rkey = op->rkey,
-                .address = op->remote_address};
-        return write;
-    }
-    if (!parts)
-        return write;
-    /* every packet but the last is one path MTU long: the PSN gives its place, gaps or not */
-    at = (op->seq - parts->write.psn) & 0xffffff;
-    if (at > 0 && at < parts->write.packets) {
-        write.placed = true;
-        write.rkey = parts->write.rkey;
-        write.address = parts->write.address + (uint64_t)at * s->pub.pmtu;
-    }
-    return write;
-}
-
 static void write_event(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op,
                         struct flow_write write)
 {
@@ -216,7 +181,7 @@ static RPCRDMA_INLINE void take(struct flow_streams *streams, struct stream *s,
         stream_assemble(streams, s, op);
         break;
     case RPCRDMA_OP_WRITE:
-        write_event(streams, s, op, place_write(streams, s, op));
+        write_event(streams, s, op, stream_place_write(streams, s, op));
         break;
     default:
         op_event(streams, s, op);
@@ -327,7 +292,7 @@ static void late(struct flow_streams *streams, struct stream *s, const struct rp
                         (struct flow_write){
                             .placed = true, .rkey = op->rkey, .address = op->remote_address});
         } else {
-            write_event(streams, s, op, place_write(streams, s, op));
+            write_event(streams, s, op, stream_place_write(streams, s, op));
         }
         break;
     default:
