@@ -16,9 +16,8 @@
 /* A packet like the one before: of the same interface and link type, later, and without notes. */
 static inline bool is_usual(const struct pipeline_private *own, const struct source_packet *one)
 {
-    return own->usual && one->interface == own->interface && !one->replayed && !one->cut &&
-           !pipeline_has_notes(one) && one->packet.linktype == own->link_known &&
-           one->packet.time_ns >= own->usual->latest_ns;
+    return own->usual && one->interface == own->interface && source_is_plain(one) &&
+           one->packet.linktype == own->link_known && one->packet.time_ns >= own->usual->latest_ns;
 }
 
 static inline void packet(struct pipeline *pipeline, const struct source_packet *one)
@@ -38,9 +37,63 @@ static inline void packet(struct pipeline *pipeline, const struct source_packet 
                      RPCRDMA_ANALYZER_NO_MEMORY;
 }
 
+/* How many of n packets, one behind the other, are like the one before them. */
+static size_t usual_ones(const struct pipeline_private *own, const struct source_packet *packets,
+                         size_t n)
+{
+    int64_t latest_ns;
+    size_t i = 0;
+
+    if (!own->usual)
+        return 0;
+    latest_ns = own->usual->latest_ns;
+    for (; i < n; i++) {
+        const struct source_packet *one = &packets[i];
+
+        if (one->interface != own->interface || !source_is_plain(one) ||
+            one->packet.linktype != own->link_known || one->packet.time_ns < latest_ns)
+            break;
+        latest_ns = one->packet.time_ns;
+    }
+    return i;
+}
+
 static inline bool enough(const struct pipeline *pipeline)
 {
     return pipeline->stop || pipeline->own->no_memory;
+}
+
+/* Some that are like the one before them; how many of n it took, 0 where the first needs another
+ * look. */
+static size_t several(struct pipeline *pipeline, const struct source_packet *packets, size_t n)
+{
+    struct pipeline_private *own = pipeline->own;
+    const struct rpcrdma_flow_hand hand = {&pipeline->clock.frame, &pipeline->clock.now_ns,
+                                           &pipeline->stop};
+
+    own->no_memory = rpcrdma_analyzer_packets(own->analyzer, &packets->packet, sizeof(*packets), &n,
+                                              &hand) == RPCRDMA_ANALYZER_NO_MEMORY;
+    if (n > 0)
+        own->usual->latest_ns = packets[n - 1].packet.time_ns;
+    return n;
+}
+
+/* A batch of the source's: what is as most packets are, at once. */
+static void batch(struct pipeline *pipeline, const struct source_packet *packets, size_t n)
+{
+    bool each = pipeline->passes != NULL; /* somebody looks at each by itself */
+    size_t i = 0, usual = each ? 0 : usual_ones(pipeline->own, packets, n), taken;
+
+    if (usual < n) /* else several() does */
+        rpcrdma_analyzer_ahead(pipeline->own->analyzer, &packets[0].packet, sizeof(packets[0]), n);
+    while (i < n && !enough(pipeline)) {
+        if (usual <= i && !each)
+            usual = i + usual_ones(pipeline->own, &packets[i], n - i);
+        taken = usual > i ? several(pipeline, &packets[i], usual - i) : 0;
+        i += taken;
+        if (taken == 0)
+            packet(pipeline, &packets[i++]);
+    }
 }
 
 /* Waits for packets of a device, and calls tick when it is time for that. */
@@ -134,10 +187,7 @@ static void read_packets(struct pipeline *pipeline)
         if (status == SOURCE_ERROR)
             pipeline_unusable(pipeline, "%s", source->error);
         if (n > 0)
-            rpcrdma_analyzer_ahead(pipeline->own->analyzer, &packets[0].packet, sizeof(packets[0]),
-                                   n);
-        for (size_t i = 0; i < n && !enough(pipeline); i++)
-            packet(pipeline, &packets[i]);
+            batch(pipeline, packets, n);
         if (devices && n > 0)
             pipeline->own->taken_ns = clock_now(CLOCK_REALTIME);
         left -= n;

@@ -90,7 +90,7 @@ static void note(struct pipeline *pipeline, const struct source_packet *one)
 {
     if (!pipeline->clock.notes)
         pipeline->clock.notes = g_new0(struct packet_notes, 1);
-    packet_notes_add(pipeline->clock.notes, one->packet.frame, one->direction, one->comment,
+    packet_notes_add(pipeline->clock.notes, one->packet.frame, (uint8_t)one->direction, one->comment,
                      one->comment_len);
 }
 

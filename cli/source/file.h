@@ -158,9 +158,10 @@ static inline void file_packet(struct file *file, struct source_packet *out, siz
 /*
  * Asks for the beginning of a packet soon to come, which is in memory and not in the cache: large
  * packets follow each other in the same size, so where it will be is a good guess. Without this a
- * bulk transfer waits for memory twice per packet. `size`: of the record before data + pos.
+ * bulk transfer waits for memory twice per packet. `size`: of the record before `pos`, in data that
+ * is at hand up to `end`.
  */
-static inline void file_ahead_of(const uint8_t *data, size_t pos, size_t end, size_t size)
+static inline void file_ahead(const uint8_t *data, size_t pos, size_t end, size_t size)
 {
     enum { AHEAD = 4, LINE = 64, NEAR = 2048 };
     size_t at = pos + (AHEAD * size > NEAR ? AHEAD * size : NEAR);
@@ -169,11 +170,6 @@ static inline void file_ahead_of(const uint8_t *data, size_t pos, size_t end, si
         return;
     __builtin_prefetch(data + at);
     __builtin_prefetch(data + at + LINE);
-}
-
-static inline void file_ahead(const struct input *in, size_t size)
-{
-    file_ahead_of(in->data, in->pos, in->end, size);
 }
 
 /* Read the file header, at the start of the input. False with in->error set. */

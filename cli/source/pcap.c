@@ -70,12 +70,12 @@ static enum record next(struct file *file, struct source_packet *out)
         return RECORD_PACKET;
     }
     in->pos += header + caplen;
-    file_ahead(in, header + caplen);
+    file_ahead(in->data, in->pos, in->end, header + caplen);
     file_packet(file, out, 0, time_ns, p, caplen, len);
     return RECORD_PACKET;
 }
 
-/* In line, for each byte order by itself. */
+/* In line, for each byte order by itself; what it counts stays in registers. */
 static inline __attribute__((always_inline)) size_t
 at_hand_in_order(struct file *file, struct source_packet *packets, size_t max, bool swapped)
 {
@@ -101,7 +101,7 @@ at_hand_in_order(struct file *file, struct source_packet *packets, size_t max, b
             file_wrong_time(file);
         }
         pos += size;
-        file_ahead_of(data, pos, end, size);
+        file_ahead(data, pos, end, size);
         file_packet_as(&packets[n], ++frame, 0, linktype,
                        (int64_t)file_word(p, swapped) * 1000000000 + (int64_t)fraction * unit,
                        p + header, caplen, file_word(p + 12, swapped));

@@ -67,10 +67,23 @@ struct source_packet {
     uint32_t interface;           /* a number for source_interface() */
     bool replayed;                /* from before the file: its comment is SOURCE_REPLAYED */
     bool cut;                     /* the file ends within it: SOURCE_ERROR comes next */
-    uint8_t direction;            /* pcapng, at its interface: 0 unknown, 1 inbound, 2 outbound */
+    uint16_t direction;           /* pcapng, at its interface: 0 unknown, 1 inbound, 2 outbound */
     uint32_t comment_len;         /* pcapng: of its first comment; 0: none */
     const char *comment;          /* UTF-8, not terminated; borrowed as data */
 };
+
+/* Not replayed, whole, and nothing is said of it. */
+static inline bool source_is_plain(const struct source_packet *one)
+{
+    uint64_t all; /* asked in one word */
+
+    _Static_assert(offsetof(struct source_packet, comment_len) + sizeof(one->comment_len) -
+                           offsetof(struct source_packet, replayed) ==
+                       sizeof(all),
+                   "what is asked lies together, without padding");
+    __builtin_memcpy(&all, &one->replayed, sizeof(all));
+    return all == 0;
+}
 
 struct source_interface {
     const char *name;                           /* NULL: unknown. Owned by the source */

@@ -6,6 +6,8 @@
 #include "base/sized.h"
 #include "wire/hot.h"
 
+enum { BATCH = RPCRDMA_FLOW_AHEAD };
+
 struct rpcrdma_analyzer {
     struct rpcrdma_analyzer_sink sink;
     void (*finding)(void *context, const struct rpcrdma_connection *connection,
@@ -14,6 +16,8 @@ struct rpcrdma_analyzer {
     struct rpcrdma_net *net;
     struct rpcrdma_flow *flow;
     bool stopped, no_memory;
+    bool seen; /* operations, by the sink */
+    struct rpcrdma_op ops[BATCH]; /* rpcrdma_net_plain's */
 };
 
 static enum rpcrdma_analyzer_status status(const struct rpcrdma_analyzer *analyzer)
@@ -89,7 +93,8 @@ struct rpcrdma_analyzer *rpcrdma_analyzer_new(const struct rpcrdma_analyzer_conf
     flow_sink.size = sizeof(flow_sink);
     analyzer->finding = flow_sink.finding;
     analyzer->finding_context = flow_sink.context;
-    if (!analyzer->sink.op && !analyzer->sink.op_done)
+    analyzer->seen = analyzer->sink.op || analyzer->sink.op_done;
+    if (!analyzer->seen)
         net_sink.op = on_op_unseen;
     if (flow_sink.finding)
         net_sink.finding = on_finding;
@@ -123,6 +128,42 @@ enum rpcrdma_analyzer_status rpcrdma_analyzer_packet(struct rpcrdma_analyzer *an
 {
     if (!ended(analyzer) && !rpcrdma_net_packet(analyzer->net, packet))
         analyzer->no_memory = true;
+    return status(analyzer);
+}
+
+/* Somebody wants to see each of them. */
+RPCRDMA_APART static size_t take_seen(struct rpcrdma_analyzer *analyzer, size_t n,
+                                      const struct rpcrdma_flow_hand *hand)
+{
+    size_t done = 0;
+
+    while (done < n && !ended(analyzer) && !*hand->enough) {
+        const struct rpcrdma_op *op = &analyzer->ops[done++];
+
+        *hand->frame = op->frame;
+        *hand->time_ns = op->time_ns;
+        on_op(analyzer, op);
+    }
+    return done;
+}
+
+RPCRDMA_APART enum rpcrdma_analyzer_status
+rpcrdma_analyzer_packets(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_packet *first,
+                         size_t size, size_t *n, const struct rpcrdma_flow_hand *hand)
+{
+    *n = ended(analyzer) || *hand->enough
+             ? 0
+             : rpcrdma_net_plain(analyzer->net, first, size, *n < BATCH ? *n : BATCH,
+                                 analyzer->ops);
+    if (*n == 0)
+        return status(analyzer);
+    if (rpcrdma_flow_crowded(analyzer->flow))
+        rpcrdma_flow_ahead(analyzer->flow, analyzer->ops, *n);
+    if (analyzer->seen)
+        *n = take_seen(analyzer, *n, hand);
+    else if (!rpcrdma_flow_ops(analyzer->flow, analyzer->ops, n, hand))
+        analyzer->no_memory = true;
+    rpcrdma_net_taken(analyzer->net, *n);
     return status(analyzer);
 }
 

@@ -14,7 +14,6 @@
  */
 
 enum { BOTH = 2 };
-#define LOOK_NS UINT64_C(1000000000)
 
 RPCRDMA_RARE void flow_check_response(struct rpcrdma_flow *flow, const struct flow_conn *conn,
                                       struct flow_direction *asked, const struct rpcrdma_op *op)
@@ -365,7 +364,7 @@ RPCRDMA_RARE static void set_up(struct rpcrdma_flow *flow, const struct rpcrdma_
     }
 }
 
-static void look(struct rpcrdma_flow *flow, int64_t now_ns)
+void flow_look(struct rpcrdma_flow *flow, int64_t now_ns)
 {
     flow->changes++;
     flow->looked_ns = now_ns;
@@ -380,7 +379,7 @@ RPCRDMA_RARE void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns)
 
     if (context->memory.failed)
         return;
-    look(flow, now_ns);
+    flow_look(flow, now_ns);
     if (now_ns <= last_ns || !flow_admission_any(flow->conns))
         return;
     context->time_ns = now_ns; /* the capture's last is that of its last packet all the same */
@@ -389,8 +388,7 @@ RPCRDMA_RARE void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns)
     context->time_ns = last_ns;
 }
 
-/* Any operation. */
-RPCRDMA_APART static void any(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+RPCRDMA_APART void flow_any(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     flow->changes++;
     switch (op->kind) {
@@ -413,34 +411,11 @@ RPCRDMA_APART static void any(struct rpcrdma_flow *flow, const struct rpcrdma_op
     }
 }
 
-RPCRDMA_APART bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
-{
-    struct flow_context *context = &flow->context;
-
-    if (context->memory.failed)
-        return false;
-    context->frame = op->frame;
-    context->time_ns = op->time_ns;
-    if (flow_admission_any(flow->conns)) {
-        flow->changes++;
-        flow_check_silent(flow);
-    }
-    /* likewise where the clock was set back */
-    if (context->delivery && (uint64_t)(op->time_ns - flow->looked_ns) > LOOK_NS)
-        look(flow, op->time_ns);
-    if (!flow_quick(flow, op))
-        any(flow, op);
-    if (flow_messages_any_queued(flow->messages))
-        flow_message_flush(flow->messages, false);
-    if (context->memory.refused > 0 && !flow->said_limit)
-        flow_say_limit(flow);
-    return !context->memory.failed;
-}
-
 void rpcrdma_flow_stop(struct rpcrdma_flow *flow)
 {
     struct rpcrdma_flow_sink *sink = &flow->context.sink;
 
+    flow->stopped = true;
     *sink = (struct rpcrdma_flow_sink){.connection = sink->connection, .context = sink->context};
 }
 

@@ -216,6 +216,18 @@ RPCRDMA_API void rpcrdma_flow_free(struct rpcrdma_flow *flow); /* NULL is fine *
  */
 RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
+/* The caller's, for its sink: set to those of the operation in hand, before it is taken; and what
+ * the sink sets to have no operation taken after it. */
+struct rpcrdma_flow_hand {
+    uint64_t *frame;
+    int64_t *time_ns;
+    const bool *enough;
+};
+/* *n operations (not 0), one behind the other; after, *n is how many it took. Those are all unless
+ * memory is short, which false says, or *hand->enough was set, or rpcrdma_flow_stop called. */
+RPCRDMA_API bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
+                                  size_t *n, const struct rpcrdma_flow_hand *hand);
+
 /*
  * For captures of many connections, where waiting for memory is most of the time: n operations that
  * come soon, of which carrier, addresses and dst_qpn are known, at most RPCRDMA_FLOW_AHEAD of them.

@@ -37,6 +37,7 @@ struct rpcrdma_flow {
     bool counts_only; /* credits are all that is wanted of a message */
     bool overfull;    /* the connection in hand keeps as much as it may: its gaps are given up */
     bool said_limit;
+    bool stopped;      /* rpcrdma_flow_stop */
     bool stormed;      /* storm_ns is set */
     int64_t looked_ns; /* when it was last looked at who waits too long */
     int64_t storm_ns;  /* when connections were last reported to come and go */
@@ -48,8 +49,10 @@ struct rpcrdma_flow {
                                    * flow_delivery_path */
 };
 
-/* quick.c. False: the operation is another, or about its connection something is open. */
-bool flow_quick(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
+/* flow.c: any operation, by the way that all can take */
+void flow_any(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
+/* flow.c: who waits too long, at this time? */
+void flow_look(struct rpcrdma_flow *flow, int64_t now_ns);
 
 /* Of a connection that is known to be RPC-over-RDMA and waits for nothing: what is sent there shows
  * nothing more of it. */

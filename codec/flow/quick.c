@@ -3,6 +3,8 @@
 
 #include "wire/hot.h"
 
+#define LOOK_NS UINT64_C(1000000000)
+
 /*
  * The quick lane: a Send of one packet whose turn it is, a packet of a Write likewise, an Ack, or a
  * packet of a Read response, of a connection about which nothing is open. That is what most packets
@@ -13,22 +15,22 @@
  * counts in flow->changes.
  */
 
-static bool is_quiet(const struct rpcrdma_flow *flow, const struct flow_direction *dir)
+RPCRDMA_RARE static bool is_quiet(const struct rpcrdma_flow *flow, const struct flow_direction *dir)
 {
     return flow_is_plain(flow, dir) && !dir->foreign &&
            flow_conn_public_const(dir->conn)->number != 0 && flow_stream_quiet(dir);
 }
 
-static RPCRDMA_INLINE void touch(struct rpcrdma_flow *flow, struct flow_direction *dir)
+static RPCRDMA_INLINE void touch(struct flow_direction *dir, const struct rpcrdma_op *op)
 {
-    flow_conn_touch(flow->conns, dir->conn);
-    dir->last_frame = flow->context.frame;
+    flow_conn_touch_at(dir->conn, op->frame, op->time_ns);
+    dir->last_frame = op->frame;
 }
 
 static RPCRDMA_INLINE void answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
                                   const struct rpcrdma_op *op)
 {
-    touch(flow, dir);
+    touch(dir, op);
     if (flow->context.delivery)
         flow_follow_answer(flow, dir, op);
     flow_conn_answer(flow->conns, dir, op);
@@ -61,7 +63,7 @@ RPCRDMA_APART static bool count_response(struct rpcrdma_flow *flow, struct flow_
     int sender = 1 - dir->index;
     struct flow_direction *asked = flow_conn_direction(conn, sender);
 
-    touch(flow, dir);
+    touch(dir, op);
     flow_conn_answer(flow->conns, dir, op);
     if (RPCRDMA_SELDOM(!flow_read_find(asked, op, &flow->response_offset)))
         flow_check_response(flow, conn, asked, op);
@@ -92,7 +94,7 @@ RPCRDMA_APART static bool send(struct rpcrdma_flow *flow, struct flow_direction 
     if (!flow_message_decided(flow->messages, dir->conn, op) ||
         !flow_stream_whole_send(dir, op, &flow->send))
         return false;
-    touch(flow, dir);
+    touch(dir, op);
     if (flow->context.delivery)
         flow_follow_request(flow, dir, op);
     if (!flow->counts_only || !count_plain(flow, dir))
@@ -106,7 +108,7 @@ RPCRDMA_APART static bool write(struct rpcrdma_flow *flow, struct flow_direction
 {
     if (!flow_stream_next_write(flow->streams, dir, op, &flow->write))
         return false;
-    touch(flow, dir);
+    touch(dir, op);
     if (flow->context.delivery)
         flow_follow_request(flow, dir, op);
     if (flow->rpcs)
@@ -120,11 +122,12 @@ RPCRDMA_APART static bool count_write(struct rpcrdma_flow *flow, struct flow_dir
 {
     if (!flow_stream_pass_write(flow->streams, dir, op))
         return false;
-    touch(flow, dir);
+    touch(dir, op);
     return true;
 }
 
-RPCRDMA_HOT bool flow_quick(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+/* False: the operation is another, or about its connection something is open. */
+static RPCRDMA_INLINE bool quick(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     enum {
         KINDS = 1 << RPCRDMA_OP_SEND | 1 << RPCRDMA_OP_WRITE | 1 << RPCRDMA_OP_ACK |
@@ -152,4 +155,54 @@ RPCRDMA_HOT bool flow_quick(struct rpcrdma_flow *flow, const struct rpcrdma_op *
     default:
         return ack(flow, at->dir, op);
     }
+}
+
+static RPCRDMA_INLINE void step(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+{
+    struct flow_context *context = &flow->context;
+
+    if (flow_admission_any(flow->conns)) {
+        flow->changes++;
+        flow_check_silent(flow);
+    }
+    /* likewise where the clock was set back */
+    if (context->delivery && (uint64_t)(op->time_ns - flow->looked_ns) > LOOK_NS)
+        flow_look(flow, op->time_ns);
+    if (!quick(flow, op))
+        flow_any(flow, op);
+    if (flow_messages_any_queued(flow->messages))
+        flow_message_flush(flow->messages, false);
+    if (context->memory.refused > 0 && !flow->said_limit)
+        flow_say_limit(flow);
+}
+
+RPCRDMA_HOT bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
+                                  size_t *n, const struct rpcrdma_flow_hand *hand)
+{
+    const struct rpcrdma_op *op = ops, *end = ops + *n;
+    uint64_t *frame = hand->frame;
+    int64_t *time_ns = hand->time_ns;
+    const bool *enough = hand->enough;
+
+    if (flow->context.memory.failed) {
+        *n = 0;
+        return false;
+    }
+    do {
+        flow->context.frame = *frame = op->frame;
+        flow->context.time_ns = *time_ns = op->time_ns;
+        step(flow, op++);
+    } while (op < end && !flow->context.memory.failed && !flow->stopped && !*enough);
+    *n = (size_t)(op - ops);
+    return !flow->context.memory.failed;
+}
+
+bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+{
+    static const bool never;
+    struct flow_context *context = &flow->context;
+    struct rpcrdma_flow_hand hand = {&context->frame, &context->time_ns, &never};
+    size_t n = 1;
+
+    return rpcrdma_flow_ops(flow, op, &n, &hand);
 }

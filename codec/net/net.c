@@ -113,6 +113,20 @@ bool rpcrdma_net_peek(const struct rpcrdma_packet *packet, struct rpcrdma_op *op
     return rpcrdma_plain_peek(packet, op);
 }
 
+size_t rpcrdma_net_plain(const struct rpcrdma_net *net, const struct rpcrdma_packet *first,
+                         size_t size, size_t n, struct rpcrdma_op *ops)
+{
+    return rpcrdma_plain_many(net, first, size, n, ops);
+}
+
+void rpcrdma_net_taken(struct rpcrdma_net *net, size_t n)
+{
+    net->stats.packets += n;
+    net->stats.rdma += n;
+    if (net->icrc)
+        net->icrc_left -= (uint32_t)n;
+}
+
 bool rpcrdma_net_replay(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
 {
     bool good;

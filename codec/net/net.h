@@ -107,7 +107,19 @@ RPCRDMA_API bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
 RPCRDMA_API bool rpcrdma_net_peek(const struct rpcrdma_packet *packet, struct rpcrdma_op *op);
 
 /*
- * Likewise a packet with which a connection was set up before the capture begins: files of a ring
+ * Packets at the beginning of n, each `size` bytes after the one before, which nearly all of a
+ * capture of RoCEv2 are like: Ethernet, IPv4, whole headers, nothing to report. Their operations
+ * are made in `ops`, which was zero before or is as this function left it; the sink is given
+ * nothing. Returns how many there are; those that are then used rpcrdma_net_taken counts as given.
+ * The packet after them is rpcrdma_net_packet's.
+ */
+RPCRDMA_API size_t rpcrdma_net_plain(const struct rpcrdma_net *net,
+                                     const struct rpcrdma_packet *first, size_t size, size_t n,
+                                     struct rpcrdma_op *ops);
+RPCRDMA_API void rpcrdma_net_taken(struct rpcrdma_net *net, size_t n);
+
+/*
+ * A packet, as rpcrdma_net_packet has it, with which a connection was set up before the capture begins: files of a ring
  * buffer repeat it at their beginning. Its operations have RPCRDMA_OP_REPLAYED; what the connection
  * sends next is not what comes next in the capture.
  */

@@ -39,16 +39,21 @@ struct flow_conn *conn_new(struct flow_conns *conns, uint8_t carrier)
     return conn;
 }
 
-void flow_conn_touch(struct flow_conns *conns, struct flow_conn *conn)
+void flow_conn_touch_at(struct flow_conn *conn, uint64_t frame, int64_t time_ns)
 {
     /* what TCP held back comes with the frame it was captured in: not later than all before it */
-    if (conns->context->frame >= conn->pub.last_frame) {
-        conn->pub.last_frame = conns->context->frame;
-        conn->pub.last_time_ns = conns->context->time_ns;
-    } else if (conns->context->frame < conn->pub.first_frame) {
-        conn->pub.first_frame = conns->context->frame;
-        conn->pub.first_time_ns = conns->context->time_ns;
+    if (frame >= conn->pub.last_frame) {
+        conn->pub.last_frame = frame;
+        conn->pub.last_time_ns = time_ns;
+    } else if (frame < conn->pub.first_frame) {
+        conn->pub.first_frame = frame;
+        conn->pub.first_time_ns = time_ns;
     }
+}
+
+void flow_conn_touch(struct flow_conns *conns, struct flow_conn *conn)
+{
+    flow_conn_touch_at(conn, conns->context->frame, conns->context->time_ns);
 }
 
 struct flow_direction *conn_opposite(struct flow_conns *conns, struct flow_direction *dir)

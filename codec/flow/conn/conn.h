@@ -88,7 +88,9 @@ uint64_t flow_address_key(const struct rpcrdma_address *a, const struct rpcrdma_
 
 /* Numbers it, where it has none. */
 void flow_conn_number(struct flow_conns *conns, struct flow_conn *conn);
+/* It has the packet in hand; one of this frame and time. */
 void flow_conn_touch(struct flow_conns *conns, struct flow_conn *conn);
+void flow_conn_touch_at(struct flow_conn *conn, uint64_t frame, int64_t time_ns);
 /* The role of who calls this program, UNKNOWN where it does not show. */
 enum rpcrdma_role flow_caller_role(uint32_t program);
 void flow_conn_role(struct flow_conn *conn, int end, enum rpcrdma_role role);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/packet/damage.h"
-#include "net/packet/layer.h"
-#include "net/packet/opcode.h"
+#include "net/packet/plain.h"
 
 /* Base transport header and extension headers: IBTA volume 1, sections 9.2 and 9.3. */
 
@@ -109,16 +108,6 @@ RPCRDMA_RARE static void sample_icrc(struct rpcrdma_layer *l, const uint8_t *bth
     net->icrc_left = net->icrc_step;
     if (net->icrc_step < STEPS_MOST)
         net->icrc_step *= 2;
-}
-
-/* The ICRC behind the payload and its padding, and what says by how much it may differ in a packet
- * that is retransmitted. */
-static inline void give_icrc(struct rpcrdma_op *op, const uint8_t *bth, const uint8_t *icrc)
-{
-    op->icrc = (uint32_t)icrc[3] << 24 | (uint32_t)icrc[2] << 16 | (uint32_t)icrc[1] << 8 | icrc[0];
-    op->icrc_bytes = (uint16_t)(icrc - bth);
-    op->udp_port = op->carrier == RPCRDMA_CARRIER_ROCEV2 ? rpcrdma_get_be16(bth - 8) : 0;
-    op->flags |= (uint16_t)(RPCRDMA_OP_ICRC | (bth[1] & 0x40 ? RPCRDMA_OP_MIGRATION : 0));
 }
 
 /*
@@ -239,7 +228,7 @@ static RPCRDMA_INLINE void give(struct rpcrdma_net *net, struct rpcrdma_op *op,
 
     if (net->icrc_true && net->give_icrc && plain && opcode->kind <= RPCRDMA_OP_ATOMIC &&
         caplen >= icrc + RPCRDMA_ICRC_BYTES)
-        give_icrc(op, base + off - RPCRDMA_BTH_BYTES, base + icrc);
+        plain_give_icrc(op, base + off - RPCRDMA_BTH_BYTES, base + icrc);
     if (caplen > end)
         caplen = end;
     if (opcode->headers == RPCRDMA_AETH && data <= caplen) {
@@ -255,33 +244,17 @@ static RPCRDMA_INLINE void give(struct rpcrdma_net *net, struct rpcrdma_op *op,
     net->sink.op(net->sink.context, op);
 }
 
-/* Where headers are in a packet of RoCEv2 over IPv4 without options, of Ethernet without tags. */
-enum { IP = 14, UDP = IP + 20, BTH = UDP + 8, END = BTH + RPCRDMA_BTH_BYTES };
-
-/* By its Ethertype, IP header and UDP port it is one, no fragment, and was captured up to its BTH.
- */
-static RPCRDMA_INLINE bool looks_plain(const struct rpcrdma_packet *packet)
-{
-    enum { PROTOCOL_UDP = 17, PORT = 4791 };
-    const uint8_t *p = packet->data;
-
-    return packet->linktype == RPCRDMA_LINK_ETHERNET && packet->caplen >= END &&
-           rpcrdma_get_be16(p + 12) == RPCRDMA_ETHERTYPE_IPV4 && p[IP] == 0x45 &&
-           (rpcrdma_get_be16(p + IP + 6) & 0x3fff) == 0 && p[IP + 9] == PROTOCOL_UDP &&
-           rpcrdma_get_be16(p + UDP + 2) == PORT;
-}
-
 bool rpcrdma_plain_peek(const struct rpcrdma_packet *packet, struct rpcrdma_op *op)
 {
     enum { QP_OF_CM = 1 };
     const uint8_t *p = packet->data;
 
-    if (!looks_plain(packet))
+    if (!plain_looks(packet))
         return false;
     op->carrier = RPCRDMA_CARRIER_ROCEV2;
-    rpcrdma_layer_ipv4(p + IP + 12, &op->src);
-    rpcrdma_layer_ipv4(p + IP + 16, &op->dst);
-    op->dst_qpn = rpcrdma_get_be32(p + BTH + 4) & 0xffffff;
+    rpcrdma_layer_ipv4(p + PLAIN_IP + 12, &op->src);
+    rpcrdma_layer_ipv4(p + PLAIN_IP + 16, &op->dst);
+    op->dst_qpn = rpcrdma_get_be32(p + PLAIN_BTH + 4) & 0xffffff;
     return op->dst_qpn > QP_OF_CM;
 }
 
@@ -289,7 +262,7 @@ RPCRDMA_HOT bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdm
 {
     const uint8_t *p = packet->data;
     const struct rpcrdma_opcode *opcode;
-    size_t total, tail;
+    uint32_t end;
     struct rpcrdma_op *op;
 
     if (net->icrc) {
@@ -297,20 +270,17 @@ RPCRDMA_HOT bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdm
             return false;
         net->icrc_left--;
     }
-    if (!looks_plain(packet))
+    if (!plain_looks(packet))
         return false;
-    total = rpcrdma_get_be16(p + IP + 2);
-    opcode = &rpcrdma_opcodes[p[BTH]];
-    tail = (p[BTH + 1] >> 4 & 3) + RPCRDMA_ICRC_BYTES;
-    if (rpcrdma_get_be16(p + UDP + 4) + (size_t)(UDP - IP) != total || IP + total > packet->len ||
-        !opcode->reliable || p[BTH + 1] & 0x0f || END + opcode->bytes + tail > IP + total)
+    opcode = &rpcrdma_opcodes[p[PLAIN_BTH]];
+    if (!plain_fits(packet, opcode, &end) || (uint32_t)PLAIN_END + opcode->bytes > end)
         return false;
-    op = begin(net, packet, opcode, p + BTH);
+    op = begin(net, packet, opcode, p + PLAIN_BTH);
     op->carrier = RPCRDMA_CARRIER_ROCEV2;
-    op->ip_id = rpcrdma_get_be16(p + IP + 4);
-    op->traffic_class = p[IP + 1];
-    addresses(op, RPCRDMA_ADDRESS_IPV4, p + IP + 12, p + IP + 16);
-    give(net, op, opcode, p, END, packet->caplen, IP + total - tail, true);
+    op->ip_id = rpcrdma_get_be16(p + PLAIN_IP + 4);
+    op->traffic_class = p[PLAIN_IP + 1];
+    addresses(op, RPCRDMA_ADDRESS_IPV4, p + PLAIN_IP + 12, p + PLAIN_IP + 16);
+    give(net, op, opcode, p, PLAIN_END, packet->caplen, end, true);
     return true;
 }
 

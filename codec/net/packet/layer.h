@@ -139,6 +139,9 @@ bool rpcrdma_layer_extensions(struct rpcrdma_cursor *c, uint8_t *next);
  * packet. Seen at one glance, it does without the other layers. False: anything else, or anything
  * odd; nothing was done. */
 bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
+/* plain.c. See rpcrdma_net_plain. */
+size_t rpcrdma_plain_many(const struct rpcrdma_net *net, const struct rpcrdma_packet *first,
+                          size_t size, size_t n, struct rpcrdma_op *ops);
 /* See rpcrdma_net_peek. */
 bool rpcrdma_plain_peek(const struct rpcrdma_packet *packet, struct rpcrdma_op *op);
 enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l);
@@ -175,7 +178,7 @@ bool rpcrdma_layer_mapped(const uint8_t *bytes);
  * Sets family and IPv4 address, and three of the bytes after it to zero, in one store: what is
  * stored in parts and loaded whole soon after (flow/stream/direction.c), the processor waits for.
  */
-static inline void rpcrdma_layer_ipv4(const uint8_t *bytes, struct rpcrdma_address *out)
+static RPCRDMA_INLINE void rpcrdma_layer_ipv4(const uint8_t *bytes, struct rpcrdma_address *out)
 {
     uint32_t address;
     uint64_t both;
