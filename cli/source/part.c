@@ -95,7 +95,7 @@ static size_t counts_of(const struct part *part, struct source_count *out, size_
 {
     if (part->source)
         return source_counts_of(part->source, out, most);
-    if (part->n_counts <= most && part->n_counts > 0)
+    if (out && part->n_counts <= most && part->n_counts > 0)
         memcpy(out, part->counts ? part->counts : &part->count, part->n_counts * sizeof(*out));
     return part->n_counts;
 }
