@@ -30,7 +30,8 @@ static uint64_t missing(const struct rpcrdma_path *path)
 
 bool report_missed_shows(const struct rpcrdma_op *op, const struct rpcrdma_path *path)
 {
-    return tcp_lost(op) || (op->carrier != RPCRDMA_CARRIER_IWARP && path && missing(path) > 0);
+    return tcp_lost(op) || (op->carrier != RPCRDMA_CARRIER_IWARP && path &&
+                            (path->uncaptured > 0 || path->retransmitted > 0));
 }
 
 /* Where there is no room, two become one, at the later time: that explains more, and blames less.
@@ -57,6 +58,14 @@ static void add(struct report *r, struct report_missed *m, uint64_t pieces, int6
     moments->at[moments->n++].through = m->pieces;
 }
 
+/* What seemed to be missing came, or was no Reply: mostly what showed last. */
+static void take_back(struct report_missed *m, uint64_t pieces)
+{
+    m->pieces -= MIN(pieces, m->pieces);
+    for (unsigned i = 0; m->moments && i < m->moments->n; i++)
+        m->moments->at[i].through = MIN(m->moments->at[i].through, m->pieces);
+}
+
 void report_missed_message(struct report *r, struct report_tally *t, int end, int64_t time_ns)
 {
     add(r, &report_trouble(t)->missed[end], 1, time_ns);
@@ -69,8 +78,11 @@ void report_missed(struct report *r, struct report_tally *t, int end, const stru
 
     if (tcp_lost(op)) {
         add(r, m, op->len / LEAST_REPLY + BROKEN, op->time_ns);
-    } else if (path && missing(path) > m->missing) {
-        add(r, m, missing(path) - m->missing, op->time_ns);
+    } else if (path) {
+        if (missing(path) > m->missing)
+            add(r, m, missing(path) - m->missing, op->time_ns);
+        else if (missing(path) < m->missing)
+            take_back(m, m->missing - missing(path));
         m->missing = missing(path);
     }
 }

@@ -77,7 +77,9 @@ struct rpcrdma_path {
     uint64_t lost;               /* on the way, as the receiver or what was retransmitted shows */
     uint64_t duplicated;         /* the same packet twice: by the network, or by the capture */
     uint64_t reordered;          /* by the network: late, and sent once */
-    uint64_t uncaptured;         /* PSNs that arrived, and were not captured; of TCP, at least */
+    /* PSNs that arrived, and were not captured; of TCP, at least. Where no Acks are captured: that
+     * later ones passed over, and that were not sent again */
+    uint64_t uncaptured;
     uint64_t naks[RPCRDMA_NAKS]; /* that its receiver sent */
     uint32_t rnr_timer;          /* code in the latest RNR Nak */
     uint64_t timeouts;           /* the sender retransmitted after silence, without a Nak */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report where the capture lacks packets: a Reply that was not captured is no sign of the server, and hides no other cause."""
+import itertools
 import json
 import os
 import sys
@@ -33,6 +34,12 @@ class Missing(CommandTest):
         if not captured:
             del c.packets[-2]
 
+    @staticmethod
+    def without_acks(packets):
+        """As a filter of lengths leaves them, and the sniffers of some adapters: of RoCE over IPv4, Acks and Naks."""
+        return [packet for packet in packets
+                if packet.data[12:14] != b'\x08\0' or packet.data[36:38] != b'\x12\xb7' or packet.data[42] != 0x11]
+
     def test_each_reply(self):
         """Of healthy recordings of RoCE and iWARP one Reply after the other is not captured."""
         for name in ('roce-nfs3-mini', 'roce-nfs41-mini', 'iwarp-nfs3-mini'):
@@ -44,6 +51,26 @@ class Missing(CommandTest):
                 causes = self.causes(path)
                 self.assertEqual([one['cause'] for one in causes], ['capture-incomplete'], (name, frame))
                 self.assertIn('What is missing may have answered 1 Call without Reply: it is no sign that the server was at fault.', causes[0]['text'])
+
+    def test_no_acks(self):
+        """Likewise of captures without any Ack, where a later PSN shows that one is missing."""
+        for name in ('roce-nfs3-mini', 'roce-nfs42-mini'):
+            packets, linktype = pcap.read(capture(name))
+            rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', capture(name)).splitlines()]
+            path = os.path.join(self.folder, 'no_acks.pcap')
+            last = {one['connection']: one['reply_frame'] for one in rpcs if 'reply_frame' in one}
+            for frame in [one['reply_frame'] for one in rpcs if one.get('reply_frame', 0) not in (0, *last.values())][::5]:
+                pcap.write(path, self.without_acks(packets[:frame - 1] + packets[frame:]), linktype)
+                causes = self.causes(path)
+                self.assertEqual([one['cause'] for one in causes], ['capture-incomplete'], (name, frame))
+                self.assertIn('may have answered 1 Call without Reply', causes[0]['text'])
+
+    def test_small_packets_left_out(self):
+        """A filter leaves out what is small, Acks and most Replies: their PSNs are missing."""
+        report = json.loads(self.run_command('report', '--json', '-f', 'udp port 4791 and greater 150', capture('roce-nfs3-mini')))
+        cause, = report['causes']
+        self.assertEqual(cause['cause'], 'capture-incomplete')
+        self.assertIn('may have answered 18 Calls without Reply', cause['text'])
 
     def test_two_replies(self):
         """Over iWARP two Replies in succession are not captured, and the Ack between them is."""
@@ -130,9 +157,9 @@ class Missing(CommandTest):
             self.assertEqual(self.causes(path), [], name)
 
     def test_what_is_missing_explains_no_more(self):
-        """A packet explains one Call at most, and none that was sent after it."""
-        for lacking, held, later in ((1, 1, 0), (1, 3, 0), (2, 1, 0), (1, 0, 1), (0, 1, 1)):
-            def say(c, _, lacking=lacking, held=held, later=later):
+        """A packet explains one Call at most, and none that was sent after it. Likewise without Acks."""
+        for acks, (lacking, held, later) in itertools.product((True, False), ((1, 1, 0), (1, 3, 0), (2, 1, 0), (1, 0, 1), (0, 1, 1))):
+            def say(c, _, acks=acks, lacking=lacking, held=held, later=later):
                 c.null()
                 for _ in range(held):
                     c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
@@ -143,9 +170,30 @@ class Missing(CommandTest):
                     c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
                 c.clock.now += 3 * SECOND
                 c.talk.disconnect()
+                if not acks:
+                    c.packets[:] = self.without_acks(c.packets)
             causes = {one['cause']: one for one in self.causes_of(say)}
             self.assertEqual((causes['unanswered']['rpcs'], causes['unanswered']['confidence']), (held + later, 'medium'))
             self.assertEqual('capture-incomplete' in causes, lacking > 0)
+
+    def test_lost_on_the_way(self):
+        """Without Acks, a Reply that comes behind later ones was lost before, and is sent again: nothing is missing, and the
+        Call that the server holds was not answered."""
+        def say(c, _):
+            c.null()
+            c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            self.answered(c)
+            lost = len(c.packets) - 2
+            self.answered(c)
+            c.clock.now += SECOND
+            c.packets.append(c.packets.pop(lost)._replace(time_ns=c.clock.now))
+            self.answered(c)
+            c.clock.now += 3 * SECOND
+            c.talk.disconnect()
+            c.packets[:] = self.without_acks(c.packets)
+        causes = {one['cause']: one for one in self.causes_of(say)}
+        self.assertEqual(causes['unanswered']['rpcs'], 1)
+        self.assertNotIn('may have answered', ''.join(one['text'] for one in causes.values()))
 
     def test_read_request(self):
         """A Read request that is not captured takes the PSNs of its responses, and is no Reply: these show it, whether

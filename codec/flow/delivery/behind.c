@@ -114,12 +114,13 @@ static void came(struct flow_delivery *d, struct rpcrdma_path *path, uint64_t at
                  bool read, struct filled *filled)
 {
     do {
-        uint64_t count = filled->arrived ? filled->count : 0, reads = read ? count : 0;
+        uint64_t count = filled->arrived ? filled->count : 0, reads = read ? count : 0, answered;
 
         path->uncaptured -= count;
         path->uncaptured_reads -= reads < path->uncaptured_reads ? reads : path->uncaptured_reads;
-        if (path->uncaptured_reads > path->uncaptured) /* responses of what was no Read */
-            path->uncaptured_reads = path->uncaptured;
+        answered = path->uncaptured - d->rare->passed_over;
+        if (path->uncaptured_reads > answered) /* responses of what was no Read */
+            path->uncaptured_reads = answered;
         at += filled->count;
     } while (at < end && transmission_fill(d, at, end - at, filled));
 }

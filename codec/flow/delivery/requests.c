@@ -487,6 +487,8 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     at = position_of_psn(d, op->seq);
     if (at > d->next + ANOTHER_QP || at + ANOTHER_QP < d->next)
         return false;
+    if (!d->acks && op->kind != RPCRDMA_OP_READ_RESPONSE)
+        transmission_first_ack(d);
     switch (op->kind) {
     case RPCRDMA_OP_NAK:
         d->acked = true;

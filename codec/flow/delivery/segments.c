@@ -156,7 +156,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
     uint64_t first, end;
 
     if (!d->started) {
-        d->started = true;
+        d->started = d->acks = true;
         d->next = (UINT64_C(1) << 33) + segment->seq;
         d->through = d->next;
     }

@@ -110,16 +110,21 @@ static struct hole *room_for_hole(struct rare *rare, const struct hole *kept)
     return &rare->holes[rare->next_hole++ % HOLES];
 }
 
-void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
-                       uint64_t count, int64_t time_ns)
+/* Of what is missing so much is no longer only passed over. */
+static void not_passed_over(struct flow_delivery *d, uint64_t count)
 {
-    struct rare *rare = delivery_rare(memory, d) ? d->rare : NULL;
+    if (d->acks)
+        return;
+    count = count < d->rare->passed_over ? count : d->rare->passed_over;
+    d->rare->passed_over -= count;
+    d->rare->path.uncaptured -= count;
+}
 
-    if (rare && !rare->holes)
-        rare->holes = flow_alloc(memory, HOLES * sizeof(*rare->holes));
-    if (rare && rare->holes)
-        *room_for_hole(rare, NULL) = (struct hole){
-            first, count, time_ns, false, delivery_extra(d)->skipped_end, d->answer_next};
+void transmission_first_ack(struct flow_delivery *d)
+{
+    if (d->rare)
+        not_passed_over(d, d->rare->passed_over);
+    d->acks = true;
 }
 
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
@@ -137,6 +142,8 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
         left = hole->first + hole->count - first;
         after = left > count ? left - count : 0;
         *filled = (struct filled){left - after, hole->time_ns, hole->arrived};
+        if (!hole->arrived)
+            not_passed_over(d, filled->count);
         hole->count = first - hole->first;
         rest = *hole;
         rest.first = first + count;
@@ -197,6 +204,7 @@ static void uncaptured(struct flow_delivery *d, uint64_t last)
         if (hole->count == 0 || hole->first > last || hole->arrived)
             continue;
         count = last - hole->first + 1 < hole->count ? last - hole->first + 1 : hole->count;
+        not_passed_over(d, count);
         d->rare->path.uncaptured += count;
         d->rare->path.uncaptured_reads += responded(d, hole, count);
         before = answered_before(d->rare, hole);
@@ -216,6 +224,24 @@ static void uncaptured(struct flow_delivery *d, uint64_t last)
             hole->arrived = true;
         }
     }
+}
+
+void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
+                       uint64_t count, int64_t time_ns)
+{
+    struct rare *rare = delivery_rare(memory, d) ? d->rare : NULL;
+
+    if (rare && !rare->holes)
+        rare->holes = flow_alloc(memory, HOLES * sizeof(*rare->holes));
+    if (!rare || !rare->holes)
+        return;
+    *room_for_hole(rare, NULL) = (struct hole){
+        first, count, time_ns, false, delivery_extra(d)->skipped_end, d->answer_next};
+    if (d->acks)
+        return;
+    rare->passed_over += count;
+    rare->path.uncaptured += count;
+    uncaptured(d, d->through - 1); /* responses to some have passed: see uncaptured_reads */
 }
 
 /* The newest message, of which this acknowledges what passed: more of its packets are to come. */

@@ -156,6 +156,8 @@ struct rare {
     uint64_t twice_frame; /* of the latest answer that is there twice: its second */
     struct hole *holes;   /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
+    uint64_t passed_over; /* of path.uncaptured: without any Ack; later packets passed, and this has
+                           * not come since */
     struct response_gap *response_gaps; /* of late; NULL: there was none ever. Owned */
     uint32_t n_response_gaps;
     int64_t response_gaps_ns; /* when the latest showed */
@@ -197,6 +199,7 @@ struct flow_delivery {
     bool started : 1, answered : 1, ended : 1;
     bool naked : 1;       /* there was a Nak that nothing was retransmitted for: */
     bool not_ready : 1;   /* an RNR Nak */
+    bool acks : 1;        /* Acks or Naks passed, cut or not; or it is TCP */
     bool acked : 1;       /* Acks or Naks were captured, not cut: the lack of one says something */
     bool lacking : 1;     /* TCP: the latest acknowledgement came twice, as later bytes arrived */
     bool asking : 1;      /* for responses again, which had come in part */
@@ -314,7 +317,8 @@ static inline struct transmission *transmission_pending(const struct flow_delive
 /* How many of [first, end) the latest responses answered that came one after the other: there the
  * request was a Read. */
 uint64_t transmission_responded(const struct flow_delivery *d, uint64_t first, uint64_t end);
-/* [first, first + count) is missing. */
+/* [first, first + count) is missing. Where no Acks are captured it counts as not captured, unless it
+ * comes yet: what is lost on the way is sent again. */
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t time_ns);
 /* Takes that out of what is missing. False, and *filled is zero: `first` is not. */
@@ -324,6 +328,9 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
  * its sender; then the shortest time of all counts. True: a record more is delivered. */
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
                            int64_t waits_ns);
+
+/* Acks are captured: what one acknowledges has arrived, and nothing else. */
+void transmission_first_ack(struct flow_delivery *d);
 
 /* Nothing more will come: what is missing, and was answered before that showed, was not captured.
  */

@@ -332,6 +332,7 @@ static void test_request_behind_responses(void **state)
 
     for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++) {
         sent(0, 1, false);
+        answer(RPCRDMA_OP_ACK, 0);
         sent(RESPONSES + 1, 1, false);
         for (uint32_t at = 1; at <= behind[i]; at++)
             response(at, 0);

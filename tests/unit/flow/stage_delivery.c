@@ -15,6 +15,7 @@ static void the_oldest_hole_filled_in_its_middle(void **state)
     (void)state;
     id = 1;
     send_one(PSN);
+    ack(PSN);
     for (uint32_t i = 0; i < KEPT; i++) /* after each, WIDE are missing */
         send_one(PSN + WIDE + 1 + i * APART);
     for (uint32_t i = 0; i < WIDE; i++)

@@ -236,6 +236,91 @@ static void not_captured_behind_the_last_ack(void **state)
     }
 }
 
+/* A capture without any Ack: what later packets passed over was not captured, unless it comes yet,
+ * late or once more. However many gaps there are. */
+static void no_acks_at_all(void **state)
+{
+    enum { GAPS = 100 };
+
+    (void)state;
+    send_one(PSN);
+    send_one(PSN + 3);
+    path_is(0, 0, 0, 0, 2);
+    send_one(PSN + 2);
+    path_is(0, 0, 0, 1, 1);
+    now += 600 * MS;
+    send_one(PSN + 1);
+    path_is(1, 1, 0, 1, 0);
+    for (uint32_t i = 1; i <= GAPS; i++)
+        send_one(PSN + 3 + 2 * i);
+    flow_delivery_tail(&memory, d);
+    path_is(1, 1, 0, 1, GAPS);
+}
+
+/* The first Ack or Nak says that they are captured: what none acknowledges may have been lost. */
+static void acks_begin_later(void **state)
+{
+    (void)state;
+    for (int nak = 0; nak < 2; nak++) {
+        begin_again();
+        send_one(PSN);
+        send_one(PSN + 2);
+        path_is(0, 0, 0, 0, 1);
+        if (nak)
+            answer(RPCRDMA_OP_NAK, PSN + 1, RPCRDMA_NAK_PSN_SEQUENCE);
+        else
+            ack(PSN);
+        path_is(0, 0, 0, 0, 0);
+        send_one(PSN + 4);
+        path_is(0, 0, 0, 0, 0);
+        ack(PSN + 2);
+        path_is(0, 0, 0, 0, 1);
+        flow_delivery_tail(&memory, d);
+        path_is(0, 0, 0, 0, 1);
+    }
+}
+
+/* Without Acks, of four that are missing three are of a Read request, as its responses show: they
+ * pass before what follows it, or behind, or on both sides. */
+static void no_acks_but_responses(void **state)
+{
+    enum { RESPONSES = 3 };
+
+    (void)state;
+    for (uint32_t before = 0; before <= RESPONSES; before++) {
+        begin_again();
+        send_one(PSN);
+        for (uint32_t i = 1; i <= before; i++)
+            answer(RPCRDMA_OP_READ_RESPONSE, PSN + i, 0);
+        send_one(PSN + RESPONSES + 2);
+        path_is(0, 0, 0, 0, RESPONSES + 1);
+        assert_int_equal(path_to(d)->uncaptured_reads, before);
+        for (uint32_t i = before + 1; i <= RESPONSES; i++)
+            answer(RPCRDMA_OP_READ_RESPONSE, PSN + i, 0);
+        flow_delivery_tail(&memory, d);
+        path_is(0, 0, 0, 0, RESPONSES + 1);
+        assert_int_equal(path_to(d)->uncaptured_reads, RESPONSES);
+    }
+}
+
+/* Responses to what was no Read, as it came late, are of none of what is missing still. */
+static void responses_to_no_read(void **state)
+{
+    (void)state;
+    id = 1;
+    send_one(PSN);
+    send_one(PSN + 5);
+    for (uint32_t i = 1; i <= 3; i++)
+        answer(RPCRDMA_OP_READ_RESPONSE, PSN + i, 0);
+    path_is(0, 0, 0, 0, 4);
+    assert_int_equal(path_to(d)->uncaptured_reads, 3);
+    id = 0;
+    send_one(PSN + 1);
+    send_one(PSN + 4);
+    path_is(0, 0, 0, 2, 2);
+    assert_int_equal(path_to(d)->uncaptured_reads, 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
@@ -250,6 +335,10 @@ int main(void)
         TEST(acks_of_a_mirror),
         TEST(not_captured_at_the_ends),
         TEST(not_captured_behind_the_last_ack),
+        TEST(no_acks_at_all),
+        TEST(acks_begin_later),
+        TEST(no_acks_but_responses),
+        TEST(responses_to_no_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
