@@ -156,6 +156,21 @@ class Missing(CommandTest):
             pcap.write(path, packets[reply:], linktype)
             self.assertEqual(self.causes(path), [], name)
 
+    def test_set_up_cut(self):
+        """Likewise where the packets are slices, and REQ and REP are cut before where the ends begin."""
+        for name, number in (('roce-nfs3-mini', 1), ('roce-nfs3-mini', 2), ('roce-nfs41-callback', 1)):
+            packets, linktype = pcap.read(capture(name))
+            rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', capture(name)).splitlines()]
+            reply = [one['reply_frame'] for one in rpcs if one['connection'] == number][0]
+            path = os.path.join(self.folder, 'cut.pcap')
+            for length in (96, 100, 120):
+                cut = [packet._replace(data=packet.data[:length]) for packet in packets]
+                pcap.write(path, cut[:reply - 1] + cut[reply:], linktype)
+                cause, = self.causes(path)
+                self.assertEqual(cause['cause'], 'capture-incomplete', (name, number, length))
+                self.assertIn('1 gap in what was sent', cause['text'])
+                self.assertIn('may have answered 1 Call without Reply', cause['text'])
+
     def test_what_is_missing_explains_no_more(self):
         """A packet explains one Call at most, and none that was sent after it. Likewise without Acks."""
         for acks, (lacking, held, later) in itertools.product((True, False), ((1, 1, 0), (1, 3, 0), (2, 1, 0), (1, 0, 1), (0, 1, 1))):
