@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,15 @@ static bool planted(int folder, const struct stat *file)
 
     return fstat(folder, &st) != 0 ||
            ((st.st_mode & S_IWOTH) != 0 && (file->st_uid != geteuid() || file->st_nlink > 1));
+}
+
+/*
+ * For as long as the file is open, here or where it is given to. Where the file system has no locks
+ * nobody has one, and that is no reason to write nothing.
+ */
+static bool is_locked(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 static int over(int folder, const char *name)
@@ -40,6 +50,8 @@ static int over(int folder, const char *name)
         error = ENOTSUP;
     else if ((S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)) && planted(folder, &st))
         error = CREATE_PLANTED;
+    else if (S_ISREG(st.st_mode) && is_locked(fd))
+        error = CREATE_BUSY;
     else if (S_ISREG(st.st_mode) && ftruncate(fd, 0) != 0)
         error = errno;
     if (error == 0)
@@ -58,6 +70,11 @@ int create_at(int folder, const char *name, enum create_how how, mode_t mode)
         return -1;
     }
     fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd >= 0 && is_locked(fd)) { /* by who opened it at once */
+        close(fd);
+        fd = -1;
+        errno = CREATE_BUSY;
+    }
     if (fd >= 0 || errno != EEXIST)
         return fd;
     if (how == CREATE_OVER)
@@ -133,6 +150,8 @@ const char *create_error(int error)
         return "there is such a file already";
     case CREATE_PLANTED:
         return "there is such a file, and somebody else may have put it there";
+    case CREATE_BUSY:
+        return "another process writes to it";
     case CREATE_IRREGULAR:
         return "it is no regular file";
     case EOWNERDEAD:

@@ -5,7 +5,8 @@
 /*
  * Files for output. What is in a folder may have been put there by somebody else: a symbolic link
  * is not followed, and in a folder that everybody can write a file of another user's, or one that
- * has another name, is not written over.
+ * has another name, is not written over; nor is what another run of the command writes to, which is
+ * locked.
  */
 
 #include <errno.h>
@@ -17,8 +18,8 @@ enum create_how {
 };
 
 /* errno where no call of the system sets it: of a file that somebody else may have put there; of a
- * device or a link where a regular file should be. */
-enum { CREATE_PLANTED = ENOTUNIQ, CREATE_IRREGULAR = EMEDIUMTYPE };
+ * device or a link where a regular file should be; of a file that is written to. */
+enum { CREATE_PLANTED = ENOTUNIQ, CREATE_IRREGULAR = EMEDIUMTYPE, CREATE_BUSY = EALREADY };
 
 /* The descriptor, or -1 with errno; see create_error(). `name` is one of the folder. */
 int create_at(int folder, const char *name, enum create_how how, mode_t mode);

@@ -99,8 +99,9 @@ static const char *const permitted_with_others[] = {"recvfrom", "recvmsg", "wait
                                                     "waitid",   "waitpid", NULL};
 
 /* Of who creates files and gives them away. */
-static const char *const permitted_creator[] = {
-    "open", "openat", "unlinkat", "unlink", "renameat", "renameat2", "rename", "sendmsg", NULL};
+static const char *const permitted_creator[] = {"open",    "openat",   "flock",     "unlinkat",
+                                                "unlink",  "renameat", "renameat2", "rename",
+                                                "sendmsg", NULL};
 
 /* libpcap and libibverbs, of devices that are open. */
 static const char *const permitted_devices[] = {"getsockopt",  "getsockname", "epoll_wait",

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Output where somebody else put something before: no link is followed, nothing of another's written
 over; what users do write over (a file of theirs, a pipe, a device) works as ever."""
+import fcntl
 import os
 import shutil
 import subprocess
 import threading
+import time
 
 import command
 
@@ -49,7 +51,6 @@ class Planted(command.CommandTest):
         self.assertGreater(want, 5)
         shutil.rmtree(self.out)
         os.mkdir(self.out)
-        import time  # pylint: disable=import-outside-toplevel
         begin = int(time.time())
         names = [f'r_{number:05}_{time.strftime("%Y%m%d%H%M%S", time.localtime(begin + s))}.pcapng'
                  for s in range(60) for number in (1, 3)]
@@ -117,6 +118,38 @@ class Planted(command.CommandTest):
         self.run_command('metrics', '--textfile', self.path('x.prom'), command.capture(), status=2)
         self.assertEqual(self.stderr, f'rpcrdma: {self.path("x.prom")}: it is no regular file\n')
         self.assertEqual(sorted(os.listdir(self.out)), ['segments.ndjson', 'x.prom'])
+
+    def test_written_to(self):
+        """By another run of the command, here one that waits for packets: it keeps what it writes."""
+        for name, arguments in self.outputs():
+            with self.subTest(name=name), open(self.path(name), 'wb') as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                file.write(PRECIOUS)
+                file.flush()
+                self.run_command(*arguments, status=2)
+                self.assertEqual(self.stderr, f'rpcrdma: {self.path(name)}: another process writes to it\n')
+                self.assertEqual(os.path.getsize(self.path(name)), len(PRECIOUS))
+        for ring in ((), ('-b', 'filesize:1000')):
+            with self.subTest(ring=ring):
+                shutil.rmtree(self.out)
+                os.mkdir(self.out)
+                with open(command.capture(), 'rb') as file:
+                    content = file.read()
+                with subprocess.Popen([command.RPCRDMA, 'capture', '-q', *ring, '-w', self.path('x.pcapng'), '-'],
+                                      stdin=subprocess.PIPE) as first:
+                    first.stdin.write(content[:len(content) // 2])
+                    first.stdin.flush()
+                    while not os.listdir(self.out):
+                        time.sleep(0.01)
+                    name = self.path(os.listdir(self.out)[0])
+                    self.run_command('capture', '-q', '-r', command.capture('roce-nfs41-mini'), '-w', name, status=2)
+                    self.assertEqual(self.stderr, f'rpcrdma: {name}: another process writes to it\n')
+                    first.stdin.write(content[len(content) // 2:])
+                self.assertEqual(first.returncode, 0)
+                self.run_command('capture', '-q', '-r', command.capture(), '-w', os.path.join(self.folder, 'want'))
+                with open(os.path.join(self.folder, 'want'), 'rb') as want, open(name, 'rb') as got:
+                    self.assertEqual(got.read(), want.read())
+                self.run_command('capture', '-q', '-r', command.capture('roce-nfs41-mini'), '-w', name)
 
     def test_what_works(self):
         for name, arguments in self.outputs():

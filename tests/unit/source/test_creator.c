@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,16 @@
 
 static char folder[] = "/tmp/rpcrdma-creator-XXXXXX";
 static int fd;
+static int no_locks; /* what a file system without them says; 0: it has them */
+
+/* In the place of the C library's. */
+int flock(int file, int operation)
+{
+    if (no_locks == 0)
+        return (int)syscall(SYS_flock, file, operation);
+    errno = no_locks;
+    return -1;
+}
 
 static bool there(const char *name)
 {
@@ -135,6 +147,53 @@ static void test_forms(void **state)
     assert_false(names_match(&names, ""));
 }
 
+/* What a run writes to is another one's only when it is closed, whoever created it. */
+static void test_busy(void **state)
+{
+    static const char *const one[] = {"", NULL}, *const ring[] = {"_#_#", NULL};
+    static const char first[] = "x.pcapng", second[] = "x_00001_2.pcapng";
+    struct creator creators[] = {begin(one, CREATE_OVER, 0), begin(ring, CREATE_NEW, 1)};
+    const char *const names[] = {first, second};
+    struct stat st;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        int file = creator_create(&creators[i], names[i]);
+
+        assert_true(file >= 0);
+        assert_int_equal(write(file, "packets", 7), 7);
+        assert_int_equal(create_at(fd, names[i], CREATE_OVER, 0600), -1);
+        assert_int_equal(errno, CREATE_BUSY);
+        assert_int_equal(fstat(file, &st), 0);
+        assert_int_equal(st.st_size, 7);
+        close(file);
+    }
+    creates(&creators[0], first);
+    for (size_t i = 0; i < 2; i++)
+        creator_end(&creators[i]);
+    unlinkat(fd, first, 0);
+    unlinkat(fd, second, 0);
+}
+
+static void test_no_locks(void **state)
+{
+    static const char *const one[] = {"", NULL};
+    static const int errors[] = {ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL, EIO};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        struct creator creator;
+
+        no_locks = errors[i];
+        creator = begin(one, CREATE_OVER, 0);
+        creates(&creator, "x.pcapng");
+        creates(&creator, "x.pcapng"); /* over it */
+        creator_end(&creator);
+        unlinkat(fd, "x.pcapng", 0);
+    }
+    no_locks = 0;
+}
+
 /* Whether a descriptor is open, in a child. */
 static int open_in(int argc, char **argv, int which)
 {
@@ -179,9 +238,10 @@ static void test_descriptors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one), cmocka_unit_test(test_ring),
-                                       cmocka_unit_test(test_forms),
-                                       cmocka_unit_test(test_descriptors)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one),      cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_forms),    cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_no_locks), cmocka_unit_test(test_descriptors)};
     int failed;
 
     if (!mkdtemp(folder) || (fd = open(folder, O_RDONLY | O_DIRECTORY)) < 0)
