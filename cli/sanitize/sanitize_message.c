@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "wire/cursor.h"
+#include "wire/property.h"
 #include "wire/writer.h"
 
 enum { COMMON_WORDS = 16 }; /* bytes: XID, version, credits, type */
@@ -52,26 +53,33 @@ static void padding(struct sanitize_message *own, size_t off, size_t n)
         own->to->data[i] = own->to->data[i] != 0;
 }
 
-/* Numbers and booleans stay, which all properties are that a draft defines; longer ones are blank.
+/*
+ * Of a value stays what the dialect defines: a number, or the length of bytes. Of one that it has
+ * and that cannot be, nothing does, but that it cannot be.
  */
-static void properties(struct sanitize_message *own, const struct rpcrdma_propset *set)
+static void property(struct sanitize_message *own, const struct rpcrdma_property *property)
 {
-    size_t off = set->wire.off, end = off + set->wire.caplen;
+    size_t off = property->data.off, n = property->data.len;
+    size_t first = property->desc && n >= 4 ? 4 : 0;
+
+    blank(own, off + first, n - first);
+    if (property->state == RPCRDMA_PROPERTY_BAD && first > 0 && off + first <= own->to->len)
+        rpcrdma_put_be32(own->to->data + off, UINT32_MAX);
+    padding(own, off, n);
+}
+
+static void properties(struct sanitize_message *own, const struct rpcrdma_message *m,
+                       const struct rpcrdma_propset *set)
+{
+    struct rpcrdma_property_iter it = rpcrdma_property_begin(set, m->dialect, false);
+    struct rpcrdma_property one;
 
     if (!set->wire.data)
         return;
-    for (uint32_t i = 0; i < set->count && off + 8 <= end && end <= own->to->len; i++) {
-        uint32_t n = rpcrdma_get_be32(own->to->data + off + 4);
-
-        if (n > end - off - 8)
-            break;
-        if (n > 4)
-            blank(own, off + 8, n);
-        padding(own, off + 8, n);
-        off += 8 + n + (-n & 3);
-    }
-    if (off < end)
-        blank(own, off, end - off);
+    while (rpcrdma_property_next(&it, &one))
+        property(own, &one);
+    if (it.pos < set->wire.caplen)
+        blank(own, set->wire.off + it.pos, set->wire.caplen - it.pos);
 }
 
 static void transport_header(struct sanitize_message *own, const struct rpcrdma_message *m)
@@ -83,10 +91,10 @@ static void transport_header(struct sanitize_message *own, const struct rpcrdma_
         blank(own, COMMON_WORDS, own->to->len);
         return;
     }
-    properties(own, &m->properties);
-    properties(own, &m->want);
-    properties(own, &m->other);
-    properties(own, &m->now);
+    properties(own, m, &m->properties);
+    properties(own, m, &m->want);
+    properties(own, m, &m->other);
+    properties(own, m, &m->now);
     if (m->present & RPCRDMA_HAS_OPTIONAL) {
         blank(own, m->optional.info.off, m->optional.info.len);
         padding(own, m->optional.info.off, m->optional.info.len);
