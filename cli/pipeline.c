@@ -306,6 +306,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     rpcrdma_analyzer_free(own.analyzer);
     source_close(own.source);
     pipeline_clocks_end(pipeline);
+    g_free(pipeline->own->parts.input);
     g_free(pipeline->clock.notes);
     pipeline->clock.notes = NULL;
     pipeline->own = NULL;

@@ -102,6 +102,23 @@ static void doubt_clocks(const struct pipeline *pipeline)
         inputs[0], inputs[1]);
 }
 
+/* What somebody put one behind the other. Of files of their own, packets that are in two count
+ * once, and all are put in order. */
+static void doubt_parts(const struct pipeline *pipeline)
+{
+    const struct pipeline_parts *parts = &pipeline->own->parts;
+    const char *what = parts->sections ? "section" : "interface";
+    bool several = pipeline->options->n_files > 1 && parts->input;
+
+    doubt(pipeline, pipeline->doubts,
+          "the clock of the capture was set back where %" PRIu64 " %s%s%s%s begin%s, by up to "
+          "%.3f s: packets that are there twice count twice, and lengths of time across that are "
+          "wrong, or left out; give each %s as a file of its own",
+          parts->back, what, parts->back == 1 ? "" : "s", several ? " of " : "",
+          several ? parts->input : "", parts->back == 1 ? "s" : "", (double)parts->back_ns / 1e9,
+          what);
+}
+
 void pipeline_tell_doubts(struct pipeline *pipeline)
 {
     const struct pipeline_private *own = pipeline->own;
@@ -121,6 +138,8 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
               "the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
               "lengths of time across that are wrong, or left out",
               own->set_back, own->set_back == 1 ? "" : "s", (double)own->set_back_ns / 1e9);
+    if (own->parts.back > 0)
+        doubt_parts(pipeline);
     if (own->files && own->files->inputs[0])
         doubt_clocks(pipeline);
     if (too_deep > 0) {

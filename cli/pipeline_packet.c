@@ -47,12 +47,13 @@ static bool link_known(struct pipeline *pipeline, const struct source_packet *pa
     return true;
 }
 
+enum {
+    QUEUES_NS = 10000000, /* an interface's own queues may change places: that is no clock */
+    TURNS_NS = 1000000000 /* several interfaces are read by turns */
+};
+
 static void set_back(struct pipeline_private *own, struct interface_clock *clock, int64_t by_ns)
 {
-    enum {
-        QUEUES_NS = 10000000
-    }; /* an interface's own queues may change places: that is no clock */
-
     if (by_ns < QUEUES_NS)
         return;
     if (++clock->set_back > own->set_back) /* the same clock, as a rule, seen at each interface */
@@ -61,15 +62,53 @@ static void set_back(struct pipeline_private *own, struct interface_clock *clock
         own->set_back_ns = by_ns;
 }
 
-static void look_at_clock(struct pipeline_private *own, const struct source_packet *one)
+/* A new interface of a file: does it begin before the end of what stands before it? */
+static void begin_part(const struct pipeline *pipeline, struct interface_clock *clock,
+                       int64_t now_ns)
 {
+    struct pipeline_private *own = pipeline->own;
+    struct source_interface interface = {0};
+    bool sections = false;
+    int64_t by_ns = 0;
+    size_t before = 0;
+
+    if (pipeline->options->n_devices > 0 ||
+        !source_interface(own->source, clock->interface, &interface))
+        return;
+    clock->input = interface.input;
+    clock->section = interface.section;
+    for (size_t i = 0; i < N_CLOCKS; i++) {
+        const struct interface_clock *other = &own->clocks[i];
+
+        if (!other->started || other == clock || other->input != clock->input)
+            continue;
+        before++;
+        sections |= other->section != clock->section;
+        if (now_ns < other->latest_ns && time_less(other->latest_ns, now_ns) > by_ns)
+            by_ns = time_less(other->latest_ns, now_ns);
+    }
+    if (by_ns < (sections && before == 1 ? QUEUES_NS : TURNS_NS))
+        return;
+    own->parts.back++;
+    own->parts.sections |= sections;
+    if (by_ns > own->parts.back_ns)
+        own->parts.back_ns = by_ns;
+    if (!own->parts.input)
+        own->parts.input = g_strdup(interface.input);
+}
+
+static void look_at_clock(const struct pipeline *pipeline, const struct source_packet *one)
+{
+    struct pipeline_private *own = pipeline->own;
     struct interface_clock *clock = &own->clocks[one->interface % N_CLOCKS];
     int64_t now = one->packet.time_ns;
 
-    if (!clock->started || clock->interface != one->interface)
+    if (!clock->started || clock->interface != one->interface) {
         *clock = (struct interface_clock){.started = true, .interface = one->interface};
-    else if (now < clock->latest_ns)
+        begin_part(pipeline, clock, now);
+    } else if (now < clock->latest_ns) {
         set_back(own, clock, time_less(clock->latest_ns, now));
+    }
     clock->latest_ns = now;
 }
 
@@ -109,7 +148,7 @@ __attribute__((noinline)) bool pipeline_look_at(struct pipeline *pipeline,
     if (!link_known(pipeline, one))
         return false;
     if (!one->replayed)
-        look_at_clock(own, one);
+        look_at_clock(pipeline, one);
     if (!own->placed || one->interface != own->interface) {
         own->placed = true;
         own->interface = one->interface;

@@ -29,6 +29,17 @@ struct interface_clock {
     uint32_t interface;
     bool started;
     uint64_t set_back;
+    const char *input; /* the source's: to know it by, not to be looked at */
+    uint32_t section;
+};
+
+/* Files that somebody put one behind the other are sections of one pcapng file, or interfaces of
+ * one section: each in order by itself. */
+struct pipeline_parts {
+    uint64_t back;   /* how many begin before another one's end */
+    int64_t back_ns; /* and by how much, at most */
+    bool sections;
+    char *input; /* of the first */
 };
 
 /* Connections with packets from files whose clocks are not known to agree. */
@@ -48,11 +59,12 @@ struct pipeline_private {
     int status;
     bool no_memory;
     uint64_t connections;
-    bool any_time; /* the clock has one; it is not started: of what was before the file */
+    bool any_time;       /* the clock has one; it is not started: of what was before the file */
     int64_t taken_ns;    /* of devices: when packets came last, by our clock */
     uint64_t set_back;   /* how often the capture's clock was */
     int64_t set_back_ns; /* and by how much, at most */
     struct interface_clock clocks[N_CLOCKS];
+    struct pipeline_parts parts;
     struct pipeline_clocks *files; /* NULL: there are no several */
     /* That of the packet before, which was an ordinary one: the next like it passes at once. NULL:
      * it was not */

@@ -237,6 +237,7 @@ static bool file_interface(const struct source *source, uint32_t index,
     *out = (struct source_interface){
         .name = texts->of[FILE_NAME],
         .input = file->in->name,
+        .section = index - from->number,
         .linktype = from->linktype,
         .snaplen = from->snaplen,
         .ticks = power(from->binary ? 2 : 10, from->exponent),

@@ -86,11 +86,12 @@ static inline bool source_is_plain(const struct source_packet *one)
 }
 
 struct source_interface {
-    const char *name;                           /* NULL: unknown. Owned by the source */
-    const char *input;                          /* the file or device it was read from */
-    uint32_t linktype;                          /* LINKTYPE_ value */
-    uint32_t snaplen;                           /* bytes kept of each packet; 0: all */
-    uint64_t ticks;                             /* time stamps count 1/ticks seconds */
+    const char *name;  /* NULL: unknown. Owned by the source */
+    const char *input; /* the file or device it was read from */
+    uint32_t section;  /* pcapng: the number, in its file, of the first interface of its section */
+    uint32_t linktype; /* LINKTYPE_ value */
+    uint32_t snaplen;  /* bytes kept of each packet; 0: all */
+    uint64_t ticks;    /* time stamps count 1/ticks seconds */
     const char *comment, *description, *filter; /* NULL: not said */
     const char *counts_comment;                 /* what is said besides the counts; NULL: nothing */
     bool received_known, dropped_known;         /* so far: see source_stats */

@@ -373,7 +373,8 @@ class File(command.CommandTest):
         self.assertEqual([one.time_ns for one in file.packets], [10**9, -10**9, 2 * 10**9])
         self.assertEqual([one.name for one in file.interfaces], ['ib7', 'ib7'])
         self.assertEqual(file.statistics, {0: {7: 17}, 1: {7: 0}})
-        self.run_command('decode', out, errors=2)
+        self.run_command('decode', out, errors=3)
+        self.assertIn('the clock of the capture was set back where 1 interface begins, by up to 2.000 s', self.stderr)
         self.assertIn('17 packets were lost', self.stderr)
 
     def test_long_comment(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What cannot be shown as it is is told: a clock that was set back, tunnels within tunnels."""
+"""What cannot be shown as it is is told: a clock that was set back, files one behind the other, tunnels within tunnels."""
 import json
 import os
 import struct
@@ -72,18 +72,9 @@ class Silent(command.CommandTest):
 
     def test_interfaces_take_turns(self):
         """What one interface had queued comes after later packets of the other: no clock went back. One that did is told."""
-        def block(kind, body):
-            body += bytes(-len(body) % 4)
-            return struct.pack('<II', kind, len(body) + 12) + body + struct.pack('<I', len(body) + 12)
-
         def write(back_after, interfaces):
-            out = block(0x0A0D0D0A, struct.pack('<IHHq', 0x1A2B3C4D, 1, 0, -1)) + \
-                block(1, struct.pack('<HHIHHB3xHH', 1, 0, 0, 9, 1, 9, 0, 0)) * interfaces
-            for p in self.packets():
-                at = p.time_ns - 30 * 10**6 * (p.frame % interfaces) - HOUR * (p.frame > back_after)
-                out += block(6, struct.pack('<IIIII', p.frame % interfaces, at >> 32, at & 0xffffffff, len(p.data),
-                                            len(p.data)) + p.data)
-            return self.file(out)
+            return self.file(section([p._replace(time_ns=p.time_ns - 30 * 10**6 * (p.frame % interfaces) -
+                                                 HOUR * (p.frame > back_after)) for p in self.packets()], interfaces))
 
         for interfaces in (2, 12):
             self.said('connections', write(10**9, interfaces))
@@ -91,6 +82,34 @@ class Silent(command.CommandTest):
         for interfaces in (1, 2):
             self.said('connections', write(100, interfaces))
             self.assertRegex(self.stderr, r'was set back 1 time, by up to 3\d{3}\.')
+
+    def test_sections(self):
+        """Files that somebody put one behind the other: both ends' count twice, and a ring's are in the wrong order; each
+        section has interfaces of its own, which are in order."""
+        packets = self.packets()
+        early, late = (section(some) for some in (packets[:len(packets) // 2], packets[len(packets) // 2:]))
+        whole = self.file(section(packets), 'whole.pcapng')
+        other = self.file(section(self.packets('roce-nfs41-mini')), 'other.pcapng')
+        said = r'the clock of the capture was set back where 1 section{} begins, by up to \d+\.\d{{3}} s: '
+        for name, content in (('twice', section(packets) * 2), ('wrong', late + early)):
+            path = self.file(content, f'{name}.pcapng')
+            for what in COMMANDS:
+                self.said(what, path)
+                self.assertRegex(self.stderr, r'(?m)^rpcrdma: \S+: ' + said.format(''), what)
+            self.told_by_report(path, 'doubtful', f'{path}: the clock of the capture was set back where 1 section')
+            self.said('rpcs', path, other)
+            self.assertRegex(self.stderr, said.format(f' of {path}'))
+            with open(path, 'rb') as file:
+                run = subprocess.run([command.RPCRDMA, 'rpcs', '-'], stdin=file, capture_output=True, check=True)
+            self.assertRegex(run.stderr.decode(), said.format(''))
+        path = self.file(early + late, 'right.pcapng')
+        self.assertEqual(self.said('rpcs', path), self.said('rpcs', whole))
+        self.told_by_report(path, None, 'set back')
+        # in one section, an interface each: seconds tell it from interfaces that take turns
+        out, behind = section(packets, 2, lambda p: 0), section(packets, 2, lambda p: 1)
+        at = len(section([], 2))
+        self.said('rpcs', self.file(out + behind[at:]))
+        self.assertRegex(self.stderr, 'set back where 1 interface begins, ')
 
     def test_tunnels(self):
         """Ethernet in GRE in IP in Ethernet, over and over."""
@@ -118,6 +137,12 @@ class Silent(command.CommandTest):
             self.assertIn('3 packets were kept whole: too many Ethernet and IP headers', self.stderr)
             self.assertIn('3 packets written', self.stderr)
             os.unlink(out)
+
+
+def section(packets, interfaces=1, of=None):
+    """Of these packets, on interfaces in turn, or on the one that is told."""
+    out = command.section() + command.interface(options=command.option(9, b'\x09') + command.option(0, b'')) * interfaces
+    return out + b''.join(command.enhanced(p.data, p.time_ns, of(p) if of else p.frame % interfaces, p.length) for p in packets)
 
 
 command.main()
