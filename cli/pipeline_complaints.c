@@ -133,6 +133,12 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
               "from and to %s are wrong",
               stats.untimed, stats.untimed == 1 ? " has" : "s have",
               stats.untimed == 1 ? "it" : "them");
+    if (stats.stamps_moved_ns > 0)
+        doubt(pipeline, pipeline->doubts,
+              "the times that hardware wrote into packets and the capture's own moved against each "
+              "other by %.3f s: one of the two clocks was set, or stood still, and lengths of time "
+              "may be wrong; --time-source capture takes the other",
+              (double)stats.stamps_moved_ns / 1e9);
     if (own->set_back > 0)
         doubt(pipeline, pipeline->doubts,
               "the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "

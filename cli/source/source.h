@@ -106,11 +106,13 @@ struct source_interface {
 struct source_stats {
     uint64_t packets; /* given out so far */
     bool received_known, dropped_known;
-    uint64_t received;       /* by the interfaces */
-    uint64_t dropped;        /* by interface, kernel or capturing program */
-    uint64_t other_blocks;   /* pcapng: blocks that hold no packet, interface or statistics */
-    uint64_t comments;       /* pcapng: packets with comments */
-    uint64_t untimed;        /* pcapng: packets without a time: they have that of the one before */
+    uint64_t received;     /* by the interfaces */
+    uint64_t dropped;      /* by interface, kernel or capturing program */
+    uint64_t other_blocks; /* pcapng: blocks that hold no packet, interface or statistics */
+    uint64_t comments;     /* pcapng: packets with comments */
+    uint64_t untimed;      /* pcapng: packets without a time: they have that of the one before */
+    int64_t
+        stamps_moved_ns; /* times of hardware against the capture's, by more than clocks drift */
     uint64_t texts_left_out; /* names and comments of interfaces: too many and too long */
     uint64_t read, size;     /* bytes of the files, as they are stored: of `size` so many were read.
                               * 0: not known */

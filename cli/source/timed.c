@@ -7,6 +7,7 @@
 
 #include "source/source.h"
 #include "source/stamp.h"
+#include "times.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -20,14 +21,20 @@ struct timed {
     uint64_t stamped, missing, set_back;
     int64_t least, most, capture_ns, stamp_ns;
     double sum, moved;
+    /* the difference, but for the steps where the capture's clock was set back */
+    double back, against_least, against_most;
+    int64_t first_ns; /* by the capture's clock */
+    bool jumped;
     char error[128];
 };
 
 /* Whether the packets that have room for a stamp of this kind are half of all at least, and all
- * have one, and differ from the capture's clock by the same, give or take a second. */
+ * have one, and differ from the capture's clock by the same, give or take a second. A clock that
+ * stands still while the capture's does not is none. */
 static bool consistent(const struct source_packet *packets, size_t n, enum stamp_kind kind)
 {
-    int64_t ns, apart, least = INT64_MAX, most = INT64_MIN;
+    int64_t ns, apart, least = INT64_MAX, most = INT64_MIN, first_ns = 0, first_stamp_ns = 0;
+    bool still = true, moves = false;
     size_t found = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -35,12 +42,18 @@ static bool consistent(const struct source_packet *packets, size_t n, enum stamp
             continue;
         if (!stamp_read(&packets[i].packet, kind, &ns))
             return false;
+        if (found == 0) {
+            first_stamp_ns = ns;
+            first_ns = packets[i].packet.time_ns;
+        }
+        still &= ns == first_stamp_ns;
+        moves |= packets[i].packet.time_ns != first_ns;
         apart = ns - packets[i].packet.time_ns;
         least = apart < least ? apart : least;
         most = apart > most ? apart : most;
         found++;
     }
-    return 2 * found >= n && most - least < SECOND;
+    return 2 * found >= n && most - least < SECOND && !(still && moves);
 }
 
 /* ERF's own files have these times anyway. */
@@ -75,15 +88,40 @@ static void decide(struct timed *timed, const struct source_packet *packets, siz
     }
 }
 
+/* No clock drifts by a thousandth of the time, nor by a second at once. */
+static bool is_drift(double by_ns, int64_t from_ns, int64_t to_ns)
+{
+    return fabs(by_ns) < SECOND || fabs(by_ns) < fabs((double)to_ns - (double)from_ns) / 1000;
+}
+
+static void look_for_jump(struct timed *timed, int64_t capture_ns, int64_t apart, bool set_back)
+{
+    double step = (double)apart - (double)timed->apart, against;
+
+    if (set_back)
+        timed->back += step;
+    else if (!is_drift(step, timed->capture_ns, capture_ns))
+        timed->jumped = true;
+    against = (double)apart - timed->back;
+    if (against < timed->against_least)
+        timed->against_least = against;
+    if (against > timed->against_most)
+        timed->against_most = against;
+}
+
 static void compare(struct timed *timed, int64_t capture_ns, int64_t stamp_ns)
 {
     int64_t apart = stamp_ns - capture_ns;
+    bool set_back = capture_ns < timed->capture_ns && stamp_ns >= timed->stamp_ns;
 
     if (timed->stamped++ == 0) {
         timed->least = timed->most = apart;
+        timed->against_least = timed->against_most = (double)apart;
+        timed->first_ns = capture_ns;
     } else {
         timed->moved += fabs((double)apart - (double)timed->apart);
-        timed->set_back += capture_ns < timed->capture_ns && stamp_ns >= timed->stamp_ns;
+        timed->set_back += set_back;
+        look_for_jump(timed, capture_ns, apart, set_back);
     }
     timed->sum += (double)apart;
     timed->least = apart < timed->least ? apart : timed->least;
@@ -131,7 +169,12 @@ static bool interface(const struct source *source, uint32_t number, struct sourc
 
 static void stats(const struct source *source, struct source_stats *out)
 {
-    source_stats(((const struct timed *)source)->from, out);
+    const struct timed *timed = (const struct timed *)source;
+    double by_ns = timed->against_most - timed->against_least;
+
+    source_stats(timed->from, out);
+    if (timed->jumped || !is_drift(by_ns, timed->first_ns, timed->capture_ns))
+        out->stamps_moved_ns = time_whole(by_ns);
 }
 
 static void report(const struct source *source, void (*line)(void *context, const char *text),

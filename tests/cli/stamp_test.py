@@ -147,6 +147,28 @@ class Stamps(command.CommandTest):
             self.assertEqual(self.times(path, '--time-source', 'hardware', status=2), want)
             self.assertIn('no time of the hardware that is consistent', self.stderr)
 
+    def test_stands_still(self):
+        """A clock that never moves is none, whatever makes it; one that stops, or is set, later on is doubtful: it is
+        said which clock it is not."""
+        for kind in KINDS:
+            path = self.written(kind, change=lambda n, data, kind=kind: KINDS[kind](self.plain[n].data, self.truth[0]))
+            self.assertTrue(all(ns % 10**6 == 0 for ns in self.times(path)), kind)
+            self.assertEqual(json.loads(self.run_command('report', '--json', path))['problems'], [])
+            self.times(path, '--time-source', 'hardware', status=2)
+        stretched = [(one.time_ns - self.plain[0].time_ns) * 100 + self.plain[0].time_ns for one in self.plain]
+        self.clock = stretched  # of seconds: the recording is short
+        for name, times, doubtful in (
+                ('right', stretched, False),
+                ('drifts', [int(ns + (ns - stretched[0]) * 0.0005) for ns in stretched], False),
+                ('stops', [min(ns, stretched[100]) for ns in stretched], True),
+                ('is set', [ns + 2 * 10**9 * (n > 100) for n, ns in enumerate(stretched)], True)):
+            with self.subTest(name):
+                path = self.written('metamako', change=lambda n, data, times=times: metamako(self.plain[n].data, times[n]))
+                problems = json.loads(self.run_command('report', '--json', path, errors=1 + doubtful))['problems']
+                self.assertEqual([' moved against each other by ' in one for one in problems if 'set back' not in one],
+                                 [True] * doubtful)
+                self.run_command('report', '--json', '--time-source', 'capture', path)
+
     def test_cut(self):
         """Packets of which the end was not kept have no trailer."""
         path = self.written('exablaze')
