@@ -7,6 +7,7 @@
 
 #include "decode_as.h"
 #include "dissect_message.h"
+#include "numbers.h"
 
 struct known {
     uint32_t number;
@@ -154,7 +155,7 @@ const char *connections_label(uint32_t number)
 
 static ws_bool has_filter(packet_info *pinfo AND_USER_DATA)
 {
-    return connections_of(pinfo->num) != 0;
+    return connections_of(numbers_fed(pinfo)) != 0;
 }
 
 /* TCP's own packets, without RDMA in them, are of an iWARP connection, too. */
@@ -175,7 +176,7 @@ static char *tcp_filter(const struct known *k, uint32_t frame)
 
 static char *build_filter(packet_info *pinfo AND_USER_DATA)
 {
-    const struct known *k = find(pinfo->num);
+    const struct known *k = find(numbers_fed(pinfo));
     char *filter = k && k->carrier == RPCRDMA_CARRIER_IWARP ? tcp_filter(k, pinfo->num) : NULL;
 
     return filter || !k ? filter : g_strdup_printf("rpcrdma.connection == %u", k->number);
@@ -202,17 +203,17 @@ static ws_bool has_rpc_filter(packet_info *pinfo AND_USER_DATA)
 {
     uint32_t xid;
 
-    return rpc_of(pinfo->num, &xid);
+    return rpc_of(numbers_fed(pinfo), &xid);
 }
 
 static char *build_rpc_filter(packet_info *pinfo AND_USER_DATA)
 {
     uint32_t xid;
 
-    return rpc_of(pinfo->num, &xid)
+    return rpc_of(numbers_fed(pinfo), &xid)
                ? g_strdup_printf("rpcrdma.connection == %u && (rpcrdma.xid == 0x%08x || "
                                  "rpcrdma.data.xid == 0x%08x)",
-                                 connections_of(pinfo->num), xid, xid)
+                                 connections_of(numbers_fed(pinfo)), xid, xid)
                : NULL;
 }
 

@@ -4,6 +4,7 @@
 #include <epan/decode_as.h>
 
 #include "connections.h"
+#include "numbers.h"
 
 /*
  * Decode As: who says that a QP, a TCP port or every InfiniBand payload is RPC-over-RDMA is right,
@@ -148,7 +149,7 @@ bool decode_as_qpn(const packet_info *pinfo, dissector_handle_t *handle)
 
     if (pinfo->ptype != PT_IBQP || others.qpns->len == 0)
         return false;
-    n += connections_qpns(pinfo->num, qpns + 1);
+    n += connections_qpns(numbers_fed(pinfo), qpns + 1);
     for (int i = 0; i < n; i++) {
         if (!has(others.qpns, qpns[i]))
             continue;

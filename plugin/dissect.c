@@ -7,6 +7,7 @@
 #include "decode_as.h"
 #include "dissect_message.h"
 #include "feed.h"
+#include "numbers.h"
 #include "stats.h"
 
 dissector_handle_t rpcrdma_handle;
@@ -35,7 +36,7 @@ static void show_connection(const struct frame_note *note, packet_info *pinfo, p
 
     if (!proto_field_is_referenced(tree, proto_rpcrdma))
         return;
-    number = connections_of(pinfo->num);
+    number = connections_of(numbers_fed(pinfo));
     for (const struct message_note *message_note = note && shown == pinfo->num ? note->messages
                                                                                : NULL;
          message_note; message_note = message_note->next)
@@ -109,7 +110,7 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     (void)data;
     restore_columns(pinfo);
     feed_frame(pinfo);
-    note = store_find(pinfo->num);
+    note = store_find(numbers_fed(pinfo));
     if (shown != pinfo->num && note && !builtin_claimed(pinfo))
         show(note, pinfo, tree);
     show_connection(note, pinfo, tree);
@@ -126,10 +127,10 @@ bool dissect_leaves(packet_info *pinfo)
     const struct frame_note *note;
 
     feed_frame(pinfo);
-    note = store_find(pinfo->num);
+    note = store_find(numbers_fed(pinfo));
     if (settings.leave_version1 && (!note || !note->ours || left_alone(note)))
         return true;
-    return store_stream(pinfo->num) == 0 && !(note && note->ours) && !decode_as_all_given();
+    return store_stream(numbers_fed(pinfo)) == 0 && !(note && note->ours) && !decode_as_all_given();
 }
 
 /* The payload of an InfiniBand packet or DDP segment. */
@@ -141,7 +142,7 @@ static ws_bool claim(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
     feed_frame(pinfo);
     if (decode_as_qpn(pinfo, &other) && other && call_dissector_only(other, tvb, pinfo, tree, data))
         return TRUE;
-    note = store_find(pinfo->num);
+    note = store_find(numbers_fed(pinfo));
     if (!note || !note->ours || left_alone(note))
         return FALSE;
     roce_claimed(pinfo);

@@ -5,6 +5,7 @@
 
 #include "connections.h"
 #include "finding.h"
+#include "numbers.h"
 #include "upper/names.h"
 #include "wire/chunk.h"
 #include "wire/message.h"
@@ -187,7 +188,7 @@ static bool show_rpc(struct message_note *message_note, const struct rpcrdma_mes
 {
     struct rpc_bytes rpc;
 
-    if (message_note->rpc_frame != pinfo->num ||
+    if (message_note->rpc_frame != numbers_fed(pinfo) ||
         (message_note->later_visits && !pinfo->fd->visited))
         return false;
     if (!rpc_open(&rpc, message_note, m, raw, tvb, pinfo))
@@ -293,14 +294,16 @@ static void show_completed(struct message_note *message_note, tvbuff_t *raw, pac
 {
     const char *line = summary_completed(pinfo->pool, message_note);
     proto_tree *sub = add_item(tree, raw, 0, line);
+    uint32_t number = numbers_shown(message_note->frame);
     proto_item *item =
-        proto_tree_add_uint(sub, field_hf(RPCRDMA_FIELD_FRAME), raw, 0, 0, message_note->frame);
+        number != 0 ? proto_tree_add_uint(sub, field_hf(RPCRDMA_FIELD_FRAME), raw, 0, 0, number)
+                    : NULL;
     const struct rpcrdma_message *inside = NULL;
     struct rpcrdma_message m;
     tvbuff_t *tvb = raw;
 
     proto_item_set_generated(item);
-    proto_item_set_text(item, "Its RPC-over-RDMA message is in frame %u", message_note->frame);
+    proto_item_set_text(item, "Its RPC-over-RDMA message is in frame %u", number);
     begin_info(pinfo, first);
     if (!note_extra(message_note)->whole && note_extra(message_note)->copy) {
         tvb = open_place(&message_note->place, note_extra(message_note)->copy, raw, pinfo,
@@ -379,7 +382,7 @@ void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo
     if (!only(note))
         show_credits(note, raw, tree);
     /* what comes again is told of before it is known what it is */
-    if (more->repeats && (note->ours || connections_of(pinfo->num) != 0))
+    if (more->repeats && (note->ours || connections_of(numbers_fed(pinfo)) != 0))
         show_repeats(more->repeats, raw, pinfo, tree);
     if (more->findings)
         show_findings(more->findings, raw, pinfo, tree);

@@ -5,6 +5,7 @@
 #include <epan/export_object.h>
 
 #include "dissect_message.h"
+#include "numbers.h"
 #include "wire/message.h"
 
 /* RPC messages, as the store has them -> the bytes that export_nfs.c reads. */
@@ -68,7 +69,7 @@ static tap_packet_status packet(void *list, packet_info *pinfo, epan_dissect_t *
     bool call = message_note->kind->direction == RPCRDMA_DIRECTION_CALL;
     struct exported_rpc rpc = {
         .calls = message_note->path->stream,
-        .frame = message_note->frame,
+        .frame = numbers_shown(message_note->frame),
         .server = call != message_note->kind->reverse ? &message_note->path->dst->address
                                                       : &message_note->path->src->address,
         .stream = {.direction = (enum rpcrdma_rpc_direction)message_note->kind->direction,
@@ -81,7 +82,7 @@ static tap_packet_status packet(void *list, packet_info *pinfo, epan_dissect_t *
     (void)flags;
     if (note_extra(message_note)->whole
             ? open_whole(message_note->extra->whole, &bytes, &rpc)
-            : open_inline(message_note, edt ? edt->tvb : NULL, pinfo->num, &rpc)) {
+            : open_inline(message_note, edt ? edt->tvb : NULL, numbers_fed(pinfo), &rpc)) {
         rpcrdma_rpc_decode(rpc.stream.data, rpc.stream.caplen, rpc.stream.len, &header);
         rpc.stream.rpc = &header;
         export_file_to(list);

@@ -14,6 +14,7 @@
 #include "dissect_message.h"
 #include "keep.h"
 #include "net/packet/erf.h"
+#include "numbers.h"
 #include "once.h"
 #include "source/source.h"
 #include "store.h"
@@ -225,6 +226,7 @@ void feed_end(void)
     titles_file_end();
     taps_file();
     once_file();
+    numbers_file();
     feed.frame = 0;
     feed.last = 0;
     feed.read = false;
@@ -298,15 +300,15 @@ static int64_t time_of(const nstime_t *time)
 
 void feed_frame(packet_info *pinfo)
 {
-    struct rpcrdma_packet packet = {.frame = pinfo->num};
+    struct rpcrdma_packet packet = {0};
     tvbuff_t *tvb;
 
     if (pinfo->fd->visited || feed.frame == pinfo->num || feed.failed)
         return;
+    if (!numbers_first_visit(pinfo))
+        return;
     feed.frame = feed.last = pinfo->num;
     once_frame(pinfo);
-    /* a number that was seen before: a read filter leaves frames out and counts anew */
-    store_forget(pinfo->num);
     tvb = feed_raw(pinfo);
     if (!tvb || !pinfo->rec || pinfo->rec->rec_type != REC_TYPE_PACKET)
         return;
@@ -317,6 +319,7 @@ void feed_frame(packet_info *pinfo)
         fail();
         return;
     }
+    packet.frame = numbers_fed(pinfo);
     packet.time_ns = time_of(&pinfo->abs_ts);
     packet.caplen = tvb_captured_length(tvb);
     packet.len = MAX(packet.caplen, tvb_reported_length(tvb));

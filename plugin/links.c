@@ -3,15 +3,19 @@
 
 #include <epan/column-utils.h>
 
+#include "numbers.h"
 #include "timing.h"
 #include "titles.h"
 
 /* What belongs together: a Call, its Reply, and the packets that moved their chunks. */
 
+/* NULL: it is not among those that are shown. */
 static proto_item *put_frame(proto_tree *tree, enum rpcrdma_field_id field, tvbuff_t *tvb,
-                             uint32_t frame)
+                             uint32_t fed)
 {
-    proto_item *item = proto_tree_add_uint(tree, field_hf(field), tvb, 0, 0, frame);
+    uint32_t frame = numbers_shown(fed);
+    proto_item *item =
+        frame != 0 ? proto_tree_add_uint(tree, field_hf(field), tvb, 0, 0, frame) : NULL;
 
     proto_item_set_generated(item);
     return item;
@@ -171,10 +175,10 @@ static void put_resent(uint32_t frame, uint32_t xid, tvbuff_t *tvb, proto_tree *
 
     while (r && r->xid != xid)
         r = r->next;
-    if (r && r->original != 0)
-        put_beside(tree, BESIDE_RPC_ORIGINAL_FRAME, tvb, r->original);
-    if (r && r->again != 0)
-        put_beside(tree, BESIDE_RPC_AGAIN_FRAME, tvb, r->again);
+    if (r && numbers_shown(r->original) != 0)
+        put_beside(tree, BESIDE_RPC_ORIGINAL_FRAME, tvb, numbers_shown(r->original));
+    if (r && numbers_shown(r->again) != 0)
+        put_beside(tree, BESIDE_RPC_AGAIN_FRAME, tvb, numbers_shown(r->again));
 }
 
 static void put_transacted(const struct transacted *t, uint32_t frame, tvbuff_t *tvb,
@@ -183,7 +187,7 @@ static void put_transacted(const struct transacted *t, uint32_t frame, tvbuff_t 
     proto_item *item =
         proto_tree_add_item(parent, beside_hf(BESIDE_TRANSACTION), tvb, 0, 0, ENC_NA);
     proto_tree *tree = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_RPCS));
-    bool here = t->reply_frame == 0 || t->reply_frame == frame;
+    bool here = numbers_shown(t->reply_frame) == 0 || t->reply_frame == frame;
 
     proto_item_set_generated(item);
     if (t->call_frame != 0 && t->call_frame != frame)
@@ -273,7 +277,7 @@ void put_links(const struct message_note *message_note, const struct frame_note 
     if (message_note->rpc_frame != 0 && message_note->rpc_frame != message_note->frame)
         proto_item_set_text(put_frame(tree, RPCRDMA_FIELD_FRAME, tvb, message_note->rpc_frame),
                             "The RPC message is complete, and shown, in frame %u",
-                            message_note->rpc_frame);
+                            numbers_shown(message_note->rpc_frame));
 }
 
 static const char *what(const struct carried *c, wmem_allocator_t *scope)
@@ -302,6 +306,7 @@ static void put_carried(const struct carried *c, tvbuff_t *raw, proto_tree *pare
     proto_item *item =
         proto_tree_add_item(parent, record_hf(RPCRDMA_RECORD_DATA), raw, 0, 0, ENC_NA);
     proto_tree *tree = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_DATA));
+    uint32_t reply;
 
     proto_item_set_generated(item);
     proto_item_set_generated(
@@ -310,9 +315,10 @@ static void put_carried(const struct carried *c, tvbuff_t *raw, proto_tree *pare
         proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_DATA_XID), raw, 0, 0, c->xid));
     if (c->call_frame != 0)
         put_frame(tree, RPCRDMA_FIELD_DATA_CALL_FRAME, raw, c->call_frame);
-    if (reply_of(c) != 0)
+    reply = numbers_shown(reply_of(c));
+    if (reply != 0)
         proto_item_set_generated(
-            proto_tree_add_uint(tree, beside_hf(BESIDE_DATA_REPLY_FRAME), raw, 0, 0, reply_of(c)));
+            proto_tree_add_uint(tree, beside_hf(BESIDE_DATA_REPLY_FRAME), raw, 0, 0, reply));
     proto_item_set_generated(
         proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_DATA_CHUNK), raw, 0, 0, c->chunk));
     proto_item_set_generated(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "dissect_message.h"
 
+#include "numbers.h"
 #include "wire/chunk.h"
 
 /*
@@ -68,7 +69,8 @@ void old_names_find(void)
         hf[i] = proto_registrar_get_id_byname(names[i]);
 }
 
-/* By name, in a filter or column: where the tree is shown to a person, ours are there to be seen. */
+/* By name, in a filter or column: where the tree is shown to a person, ours are there to be seen.
+ */
 static bool named(const proto_tree *tree)
 {
     if (proto_registrar_get_nth((unsigned)proto_old)->ref_type != HF_REF_TYPE_NONE)
@@ -174,6 +176,12 @@ static const struct frames *moved(const struct message_note *message_note,
     return NULL;
 }
 
+static void put_number(const struct place_in *in, int which, uint32_t fed)
+{
+    if (numbers_shown(fed) != 0)
+        put(in, which, numbers_shown(fed));
+}
+
 /* A Call says which frame its read chunks are complete in, a Reply what its chunks came in. */
 static void put_reassembly(const struct place_in *in, const struct message_note *message_note,
                            const struct frame_note *note, const struct rpcrdma_message *m)
@@ -183,13 +191,13 @@ static void put_reassembly(const struct place_in *in, const struct message_note 
 
     if (message_note->kind->direction == RPCRDMA_DIRECTION_CALL) {
         if (m->read.count > 0 && frames && frames->n > 0)
-            put(in, OLD_REASSEMBLED_IN, frames->at[frames->n - 1]);
+            put_number(in, OLD_REASSEMBLED_IN, frames->at[frames->n - 1]);
         return;
     }
     if (!whole || !frames || (m->write.count == 0 && !m->reply_present))
         return;
     for (uint32_t i = 0; i < frames->n; i++)
-        put(in, OLD_FRAGMENT, frames->at[i]);
+        put_number(in, OLD_FRAGMENT, frames->at[i]);
     put(in, OLD_FRAGMENTS, frames->n);
     put(in, OLD_REASSEMBLED_LENGTH, rpcrdma_chunk_length(&m->reply));
 }

@@ -4,6 +4,7 @@
 #include <epan/column-utils.h>
 
 #include "keep.h"
+#include "numbers.h"
 
 /* Packets that were sent before, or late: flow/ -> the store -> the tree, with links both ways. */
 
@@ -54,10 +55,11 @@ void show_repeats(const struct repeats *repeats, tvbuff_t *raw, packet_info *pin
                   proto_tree *tree)
 {
     const char *what = name((enum rpcrdma_repeat)repeats->repeat);
+    uint32_t original = numbers_shown(repeats->original);
     proto_item *item;
 
-    if (repeats->set && repeats->original != 0)
-        col_append_fstr(pinfo->cinfo, COL_INFO, " [%s of frame %u]", what, repeats->original);
+    if (repeats->set && original != 0)
+        col_append_fstr(pinfo->cinfo, COL_INFO, " [%s of frame %u]", what, original);
     else if (repeats->set)
         col_append_fstr(pinfo->cinfo, COL_INFO, " [%s]", what);
     item = proto_tree_add_protocol_format(tree, proto_rpcrdma, raw, 0, 0, "RPC-over-RDMA, %s",
@@ -66,6 +68,6 @@ void show_repeats(const struct repeats *repeats, tvbuff_t *raw, packet_info *pin
     if (repeats->set)
         repeat_expert(pinfo, item, (enum rpcrdma_repeat)repeats->repeat);
     tree = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_RPCS_PHASES));
-    put_frame(tree, BESIDE_ORIGINAL_FRAME, raw, repeats->original);
-    put_frame(tree, BESIDE_AGAIN_FRAME, raw, repeats->again);
+    put_frame(tree, BESIDE_ORIGINAL_FRAME, raw, original);
+    put_frame(tree, BESIDE_AGAIN_FRAME, raw, numbers_shown(repeats->again));
 }

@@ -211,7 +211,7 @@ struct frame_note *store_get(uint32_t frame)
     return note_at(*index);
 }
 
-void store_forget(uint32_t frame)
+static void forget(uint32_t frame)
 {
     struct page *page = find_page(frame);
 
@@ -244,7 +244,7 @@ void store_note_free(uint32_t frame)
         return;
     note_at(index)->dst_qpn = free_note;
     free_note = index;
-    store_forget(frame);
+    forget(frame);
     free_page_of(frame);
 }
 

@@ -3,9 +3,9 @@
 #define RPCRDMA_PLUGIN_STORE_H
 
 /*
- * What is known of each frame. All of it lives as long as the file that is open. Message headers
- * are kept always; the bytes of RPC messages that had to be put together only up to the memory
- * limit.
+ * What is known of each frame, by the number that it was fed as (numbers.h). All of it lives as
+ * long as the file that is open. Message headers are kept always; the bytes of RPC messages that
+ * had to be put together only up to the memory limit.
  */
 
 #include "plugin.h"
@@ -123,7 +123,7 @@ struct transacted {
     const struct title *title;
     const struct amounts *amounts;
     const uint8_t *timing; /* timing.h; NULL: nothing of it, or not yet */
-    int64_t response_ns;         /* from the Call to the Reply, as they passed */
+    int64_t response_ns;   /* from the Call to the Reply, as they passed */
     uint32_t connection, xid, call_frame, reply_frame;
     uint16_t n_findings; /* that were reported when it was answered */
     bool has_response : 1, complete : 1, retransmitted : 1, error : 1;
@@ -219,7 +219,6 @@ uint32_t store_stream(uint32_t frame);
 void store_stream_set(uint32_t frame, uint32_t stream);
 
 struct frame_more *store_more(uint32_t frame);
-void store_forget(uint32_t frame);
 /* Its note is used for another frame; what it points to is the caller's. */
 void store_note_free(uint32_t frame);
 /* Frames before this one are not visited again. */

@@ -4,6 +4,7 @@
 #include <epan/tap.h>
 
 #include "export.h"
+#include "numbers.h"
 #include "wire/chunk.h"
 
 static int ids[TAPS];
@@ -143,6 +144,8 @@ static void tap_later(packet_info *pinfo, const struct message_note *message_not
 
 static void later_pass(packet_info *pinfo, const struct frame_note *note)
 {
+    uint32_t fed = numbers_fed(pinfo);
+
     taps_file();
     if (!note)
         return;
@@ -152,8 +155,9 @@ static void later_pass(packet_info *pinfo, const struct frame_note *note)
             tap_later(pinfo, message_note);
     for (const struct credit_state *state = note->credits; state; state = state->next)
         tap_queue_packet(ids[TAP_CREDITS], pinfo, state);
-    for (const struct transacted *t = note->transacted; t; t = transacted_next(t, pinfo->num))
-        if (pinfo->num == (t->reply_frame != 0 ? t->reply_frame : t->call_frame) && !t->left_alone)
+    for (const struct transacted *t = note->transacted; t; t = transacted_next(t, fed))
+        if (fed == (numbers_shown(t->reply_frame) != 0 ? t->reply_frame : t->call_frame) &&
+            !t->left_alone)
             tap_queue_packet(ids[TAP_TRANSACTIONS], pinfo, t);
 }
 
