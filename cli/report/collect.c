@@ -10,6 +10,7 @@
 #include "rule_set.h"
 #include "times.h"
 #include "upper/xdr_grammar.h"
+#include "wire/cursor.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -216,6 +217,25 @@ int report_server_end(const struct rpcrdma_connection *c)
     return c->role[0] == RPCRDMA_ROLE_SERVER || c->role[1] == RPCRDMA_ROLE_CLIENT ? 0 : 1;
 }
 
+/* Linux' cooked capture of all interfaces (version 2) has the interface of each packet. */
+void report_passes(void *context, const struct source_packet *one)
+{
+    enum { SLL2 = 276, INTERFACE = 4 };
+    const struct rpcrdma_packet *packet = &one->packet;
+    struct report *r = context;
+
+    r->place = packet->linktype == SLL2 && packet->caplen >= INTERFACE + 4
+                   ? rpcrdma_get_be32(packet->data + INTERFACE)
+                   : 0;
+}
+
+static void note_place(struct report *r)
+{
+    if (r->first_place == 0)
+        r->first_place = r->place;
+    r->several_places |= r->place != r->first_place;
+}
+
 /* Packets that were retransmitted, over time, and what is missing. Of TCP, at the next operation
  * that is complete. */
 void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path)
@@ -227,6 +247,8 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
     uint64_t *before;
     int end;
 
+    if (r->place != 0)
+        note_place(r);
     if (!missed && (!path || path->retransmitted == 0))
         return;
     connection = pipeline_connection(r->pipeline, op);

@@ -219,7 +219,9 @@ struct report_cause {
 struct report {
     const char *point; /* NULL: it is the only one */
     struct pipeline *pipeline;
-    struct kernel *kernel; /* the caller's; NULL: no --trace */
+    struct kernel *kernel;       /* the caller's; NULL: no --trace */
+    uint32_t place, first_place; /* -i any: interfaces of the packet in hand, and of the first */
+    bool several_places;         /* packets of RDMA passed more than one */
     struct details *details;
     struct groups *operations, *clients, *statuses;
 
@@ -283,6 +285,8 @@ const char *report_cause_name(enum report_cause_id id); /* "lost-to-client" */
 const char *report_confidence_name(enum report_confidence confidence);
 /* The end that is the server; 1 where that is not known. */
 int report_server_end(const struct rpcrdma_connection *connection);
+/* pipeline.passes. */
+void report_passes(void *context, const struct source_packet *one);
 /* rpcrdma_flow's operations, after it has seen them: pipeline.op_done. */
 void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 /* The bin of that time, for which all may be widened. */

@@ -28,6 +28,22 @@ class Counts(CommandTest):
         pcap.write(path, [packet for packet in self.packets(name) if packet.frame not in frames])
         return path
 
+    def test_any_interface(self):
+        """tcpdump -i any: a packet that passes a bridge is there for each of its interfaces, and nobody duplicated it. One
+        that is there twice for one interface is."""
+        for interfaces, causes in (((2, 2), {'duplicated'}), ((2, 3), set())):
+            packets = []
+            for packet in self.packets():
+                for n, number in enumerate(interfaces):
+                    head = packet.data[12:14] + struct.pack('>HIHBB8s', 0, number, 1, 0, 6, packet.data[6:12] + bytes(2))
+                    packets.append(packet._replace(time_ns=packet.time_ns + n * 2000, data=head + packet.data[14:],
+                                                   length=packet.length + 6))
+            path = os.path.join(self.folder, 'any.pcap')
+            pcap.write(path, packets, 276)
+            report = json.loads(self.run_command('report', '--json', path))
+            self.assertEqual({one['cause'] for one in report['causes']}, causes)
+            self.assertGreater(sum(c[way]['duplicated'] for c in report['connections'] for way in ('to_client', 'to_server')), 100)
+
     def test_gaps(self):
         """A packet that the capture lost is one gap, on the page's line and in the cause, which has its frame: of TCP, too,
         where two rules tell of it."""
