@@ -39,11 +39,15 @@ static bool is_pattern(const char *path)
     return strpbrk(path, "*?[") && access(path, F_OK) != 0;
 }
 
-int points_check(const struct command *command, const struct options *options, int jobs)
+int points_check(const struct command *command, const struct options *options, int *jobs)
 {
-    if (jobs < 0 || jobs > 1024)
-        return bad_usage(command, "-j: %d is no number of processes from 1 to 1024", jobs);
-    if (jobs > 0 && options->n_devices > 0)
+    if (*jobs == POINTS_JOBS_UNSAID) {
+        *jobs = 0;
+        return OPTIONS_GO_ON;
+    }
+    if (*jobs < 1 || *jobs > 1024)
+        return bad_usage(command, "-j: %d is no number of processes from 1 to 1024", *jobs);
+    if (options->n_devices > 0)
         return bad_usage(command, "-j is for files");
     return OPTIONS_GO_ON;
 }

@@ -8,6 +8,8 @@
  * it. Each is analysed by a process of its own, so that --max-memory holds for each.
  */
 
+#include <limits.h>
+
 #include "options.h"
 #include "out/out.h"
 
@@ -22,14 +24,15 @@ struct points {
     guint n;
 };
 
+enum { POINTS_JOBS_UNSAID = INT_MIN };
 #define POINTS_JOBS(jobs)                                                                          \
     {                                                                                              \
         "jobs", 'j', 0, G_OPTION_ARG_INT, jobs,                                                    \
             "Each file, or ring of files, by itself, N at a time; also those of folders", "N"      \
     }
 
-/* OPTIONS_GO_ON, or bad usage. */
-int points_check(const struct command *command, const struct options *options, int jobs);
+/* OPTIONS_GO_ON, or bad usage. Jobs that are POINTS_JOBS_UNSAID are 0 then. */
+int points_check(const struct command *command, const struct options *options, int *jobs);
 
 /* Whether `options` ask for points: jobs are given, or a folder or a pattern is among the files. */
 bool points_wanted(const struct options *options, guint jobs);

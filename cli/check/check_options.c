@@ -37,6 +37,7 @@ static bool in_classes(char **classes, enum rpcrdma_rule_id id)
 static int choose_rules(struct check_options *check, const struct given *given,
                         const struct command *command)
 {
+    bool any = false;
     unsigned bit;
 
     for (char **name = given->rules; name && *name; name++)
@@ -55,7 +56,10 @@ static int choose_rules(struct check_options *check, const struct given *given,
         check->wanted[i] = (!given->rules || among(given->rules, id)) &&
                            (!given->classes || in_classes(given->classes, id)) &&
                            !among(given->ignored, id);
+        any |= check->wanted[i];
     }
+    if (!any)
+        return bad_usage(command, "--rule, --class and --ignore leave no rule to look at");
     return OPTIONS_GO_ON;
 }
 

@@ -447,7 +447,7 @@ static int run(const struct command *command, int argc, char **argv)
 {
     struct capture_limits ring = {0};
     struct options options = {.optional_input = true, .own = &ring};
-    struct choice choice = {0};
+    struct choice choice = {.jobs = POINTS_JOBS_UNSAID};
     GOptionEntry own[] = {
         {"sqlite", 0, 0, G_OPTION_ARG_FILENAME, &choice.sqlite,
          "Into this database; what is in it stays, and is not added again", "OUT.db"},
@@ -489,7 +489,7 @@ static int run(const struct command *command, int argc, char **argv)
         if (status == OPTIONS_GO_ON)
             status = check(command, &options, &choice, e.rows.tables);
         if (status == OPTIONS_GO_ON)
-            status = points_check(command, &options, choice.jobs);
+            status = points_check(command, &options, &choice.jobs);
         if (status == OPTIONS_GO_ON && points_wanted(&options, (guint)choice.jobs))
             status = export_points(command, &e, &choice);
         else if (status == OPTIONS_GO_ON)

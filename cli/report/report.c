@@ -132,7 +132,7 @@ static int run(const struct command *command, int argc, char **argv)
 {
     struct choice choice = {0};
     struct options options = {.own = &choice};
-    int jobs = 0;
+    int jobs = POINTS_JOBS_UNSAID;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json,
          "One JSON object, or one per capture point", NULL},
@@ -150,7 +150,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON)
         status = output_alone(command, "--html", choice.html, options.json ? "--json" : NULL);
     if (status == OPTIONS_GO_ON)
-        status = points_check(command, &options, jobs);
+        status = points_check(command, &options, &jobs);
     if (status == OPTIONS_GO_ON && points_wanted(&options, (guint)jobs)) {
         if (choice.html || choice.traces)
             status = bad_usage(command, "%s is for one capture point: give files, no folder, no -j",

@@ -228,6 +228,7 @@ class Points(CommandTest):
         for arguments, text in ((('report', empty), 'no capture is there'),
                                 (('report', os.path.join(top, '*.none')), 'no file matches'),
                                 (('report', '-j', '-1', top), 'no number of processes'),
+                                (('report', '-j', '0', capture()), 'no number of processes'),
                                 (('report', '-j', '2', '-'), 'standard input is no capture point'),
                                 (('report', '--html', os.path.join(self.folder, 'o.html'), top), '--html is for one'),
                                 (('export', '--ndjson', '-', top), '-: of several capture points'),

@@ -115,7 +115,8 @@ class Selection(command.CommandTest):
         self.assertNotIn('violations', self.run_command('check', '--json', short, status=2, errors=1))
 
     def test_bad_usage(self):
-        for arguments in (('--rule', 'no-such'), ('--ignore', 'no-such'), ('--class', 'no-such'),
+        for arguments in (('--rule', '*', '--ignore', '*'), ('--rule', 'rpc-error', '--class', 'security'),
+                          ('--rule', 'no-such'), ('--ignore', 'no-such'), ('--class', 'no-such'),
                           ('--severity', 'bad'), ('--fail-on', 'bad'), ('--format', 'bad'),
                           ('--format', 'tap', '--summary'), ('--format', 'tap', '-V'), ('--json', '--format', 'tap'),
                           ('-n', '--severity', 'error'), ('--limit', '-1')):
