@@ -40,6 +40,10 @@ def port(words):
     return max(words['src_port'], words['dst_port'], key=lambda p: p != '20049')
 
 
+def by_port(operation):
+    return port(operation[1])
+
+
 def main():
     op_list, recording = sys.argv[1:]
     packets, linktype = pcap.read(os.path.join(recording, 'capture.pcap'))
@@ -56,8 +60,8 @@ def main():
                     left[port(words)] = left.get(port(words), 0) + 1
             expected = [op for op in expected if left.get(port(op[1]), 0) >= 3]
             got = operations(op_list, packets[first:], linktype, folder, False)
-            # (the two directions of what was held until the end may change places)
-            if sorted(got) != sorted(expected):
+            # in the order of the whole, too: but connections may change places where packets waited
+            if sorted(got, key=by_port) != sorted(expected, key=by_port):
                 missing, extra = set(expected) - set(got), set(got) - set(expected)
                 complaints.append(f'from packet {first + 1}: {len(got)} of {len(expected)} operations,'
                                   f' missing {sorted(missing)[:2]}, extra {sorted(extra)[:2]}')

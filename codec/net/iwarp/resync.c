@@ -17,6 +17,7 @@
 
 enum {
     UNCONFIRMED_MOST = RPCRDMA_BOUND(128 << 10, 1024),
+    RUNS_JUDGED = 4,      /* what lies between holes */
     RANGE_EFFORT = 16,    /* what going on to another range takes, in bytes summed up, */
     MARKER_EFFORT = 4096, /* and looking for markers in an FPDU */
 };
@@ -268,12 +269,14 @@ static void look_anew(struct rpcrdma_stream *s)
     s->passed_over = false;
 }
 
-/* What is missing at seq will not come. */
+/* What is missing at seq will not come: it is in a hole, or was cut by the capture. */
 static bool waits_in_vain(struct rpcrdma_stream *s, uint32_t seq)
 {
     const struct rpcrdma_range *r = rpcrdma_range_at(s, seq);
 
-    return r && rpcrdma_seq_diff(r->seq, seq) > 0 && !hole_open(s, r);
+    if (!r)
+        return false;
+    return rpcrdma_seq_diff(r->seq, seq) > 0 ? !hole_open(s, r) : seq - r->seq >= r->caplen;
 }
 
 /* Where there is no room, in the place of one that waits in vain. */
@@ -395,30 +398,48 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
     }
 }
 
-bool rpcrdma_stream_judge(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
-{
-    bool anchored[2] = {false, false}, sure = false;
-    unsigned total = 0;
+/* What shows that a connection begun in mid-stream is MPA. */
+struct evidence {
+    bool anchored, sure;
+    unsigned total; /* FPDUs */
+};
 
-    for (int end = 0; end < 2; end++) {
-        struct rpcrdma_stream *s = &c->stream[end];
+/* Of one direction: where it begins, and behind the first holes, as what fills those may have been
+ * captured by nobody. False: it is no MPA. */
+static bool gather(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                   struct evidence *e)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+    struct rpcrdma_range *r = s->held;
+
+    for (unsigned i = 0; r && i < RUNS_JUDGED; i++, r = rpcrdma_run_last(r)->after) {
         struct trial trial;
         enum chain chain;
 
-        if (!s->held || !s->held->segment)
+        if (!r->segment)
             continue;
-        chain = follow_anyway(tcp, c, end, s->held, s->next, &trial);
-        if (chain == CHAIN_NO && trial.count == 0)
+        chain = follow_anyway(tcp, c, end, r, i == 0 ? s->next : r->seq, &trial);
+        if (chain == CHAIN_NO && (trial.count == 0 || i > 0))
             continue; /* it began inside of an FPDU, perhaps */
         if (chain == CHAIN_NO)
             return false;
-        anchored[end] = true;
-        total += trial.count;
-        sure |= chain == CHAIN_SURE;
+        e->anchored = true;
+        e->total += trial.count;
+        e->sure |= chain == CHAIN_SURE;
     }
-    if (!anchored[0] && !anchored[1])
+    return true;
+}
+
+bool rpcrdma_stream_judge(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
+{
+    struct evidence e = {0};
+
+    for (int end = 0; end < 2; end++)
+        if (!gather(tcp, c, end, &e))
+            return false;
+    if (!e.anchored)
         return false;
-    if (!sure && total < RPCRDMA_IN_A_ROW)
+    if (!e.sure && e.total < RPCRDMA_IN_A_ROW)
         return c->stream[0].held_bytes + c->stream[1].held_bytes <= UNCONFIRMED_MOST;
     c->confirmed = true;
     return true;

@@ -20,6 +20,9 @@
  *
  * An operation bears frame and time of the packet with which the receiver had it: of an FPDU
  * behind a hole that is the packet that filled the hole. So in each direction they never go back.
+ * What one direction has waits while the other is out of step and has something, too: so those of
+ * both come in the order of the capture. It waits until it is RPCRDMA_HELD_MOST, or less where all
+ * connections hold much; then the other gets in step at what is likely, or is waited for no more.
  * What was held until a connection begun in mid-stream was recognised bears its own packet's, and
  * can be older than operations of other connections that were given before it.
  */

@@ -250,42 +250,66 @@ static void give_fin(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
     tcp->net->sink.op(tcp->net->sink.context, &op);
 }
 
-/* Too much is held: out of step for good, or the other direction waits for too long. */
-static void limit(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
+static void give_fins(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool last)
 {
-    for (int end = 0; end < 2; end++) {
-        struct rpcrdma_stream *s = &c->stream[end], *other = &c->stream[1 - end];
+    const struct rpcrdma_stream *s = c->stream;
+    int first = s[1].has_fin && (!s[0].has_fin || s[1].fin_arrival < s[0].fin_arrival);
 
-        if (s->phase == RPCRDMA_STREAM_LOOKING) {
-            while (s->held_bytes > LOOKING_MOST || s->n_held > RANGES_MOST) {
-                if (rpcrdma_seq_diff(s->held->seq, s->next) > 0) { /* all waits for that hole */
-                    rpcrdma_stream_skip(tcp, c, end, s->held->seq, false);
-                    break;
-                }
-                rpcrdma_stream_skip(tcp, c, end, range_end(s->held), false);
-            }
-            if (other->held_bytes > LOOKING_MOST || other->n_held > RANGES_MOST)
-                s->impatient = true;
-        } else if (s->held_bytes > RPCRDMA_HELD_MOST || s->n_held > RANGES_MOST) {
-            rpcrdma_stream_read_hole(tcp, c, end, true);
+    for (int i = 0; i < 2 && !c->closed; i++)
+        give_fin(tcp, c, i ^ first, last);
+}
+
+/* What waits until the other direction is in step is too much: for itself, or with all others'. */
+static bool waits_too_long(const struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s)
+{
+    return s->held_bytes > RPCRDMA_HELD_MOST || s->n_held > RANGES_MOST ||
+           (s->held_bytes > LOOKING_MOST && tcp->memory > tcp->max_memory / 2);
+}
+
+static bool too_much(const struct rpcrdma_stream *s)
+{
+    return s->held_bytes > LOOKING_MOST || s->n_held > RANGES_MOST;
+}
+
+/* Looks for FPDUs (`now`: what is likely has to do). Where there are none in so much, what is held
+ * goes. */
+static void look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, bool now)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+
+    rpcrdma_stream_look(tcp, c, end, now);
+    while (s->phase == RPCRDMA_STREAM_LOOKING && too_much(s)) {
+        if (rpcrdma_seq_diff(s->held->seq, s->next) > 0) { /* all waits for that hole */
+            rpcrdma_stream_skip(tcp, c, end, s->held->seq, false);
+            rpcrdma_stream_look(tcp, c, end, now);
+        } else {
+            rpcrdma_stream_skip(tcp, c, end, range_end(s->held), false);
+            s->impatient = true;
         }
     }
 }
 
 void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool last)
 {
+    bool waits = false;
+
     while (!c->closed) {
-        bool waits = false;
         int end;
 
-        limit(tcp, c);
+        waits = false;
         for (end = 0; end < 2; end++) {
             struct rpcrdma_stream *s = &c->stream[end];
+            bool now = last;
 
+            if (s->phase != RPCRDMA_STREAM_LOOKING &&
+                (s->held_bytes > RPCRDMA_HELD_MOST || s->n_held > RANGES_MOST))
+                rpcrdma_stream_read_hole(tcp, c, end, true);
             if (s->phase != RPCRDMA_STREAM_LOOKING || !s->held)
                 continue;
-            rpcrdma_stream_look(tcp, c, end, last);
-            if (s->phase == RPCRDMA_STREAM_LOOKING) {
+            if (!s->impatient && waits_too_long(tcp, &c->stream[1 - end]))
+                now = s->impatient = true; /* what is likely has to do, or nothing waits any more */
+            look(tcp, c, end, now);
+            if (s->phase == RPCRDMA_STREAM_LOOKING && s->held) {
                 if (last)
                     rpcrdma_stream_skip(tcp, c, end, range_end(s->held_last), true);
                 else if (!s->impatient)
@@ -318,8 +342,8 @@ void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
         if (ready(&c->stream[end]))
             read_held(tcp, c, end);
     }
-    for (int end = 0; end < 2 && !c->closed; end++)
-        give_fin(tcp, c, end, last);
+    if (!waits)
+        give_fins(tcp, c, last);
 }
 
 /* Steps over n bytes of the stream, captured or not. */
