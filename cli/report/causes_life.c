@@ -337,12 +337,20 @@ static bool was_in_order(const struct report_connection *was, const struct repor
            own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained >= report_unanswered(was);
 }
 
+/* Its set-up was not captured, nor anything that ended the other one: its Calls are all that tells.
+ */
+static bool told_by_calls(const struct report_connection *was, const struct report_connection *c)
+{
+    return was && was->pub.life.ended == RPCRDMA_ENDED_NOT && c->pub.life.requests == 0;
+}
+
 /* It takes the place of another one, and no Call was seen on both. */
 static void connection_left(struct report *r, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     const struct report_connection *was, *first = NULL;
     uint32_t left;
+    bool by_calls;
     char silent[160], tried[80] = "", told[200];
     struct report_cause *cause;
     uint64_t attempts = 0;
@@ -363,6 +371,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
         return; /* the client closed it, with what was on the path acknowledged: `unanswered` */
     if (was && attempts == 0 && was_in_order(was, c))
         return;
+    by_calls = told_by_calls(was, c);
     who_was_silent(r, was, silent, sizeof(silent));
     if (attempts > 0)
         snprintf(tried, sizeof(tried), " Before, %" PRIu64 " attempt%s got no answer%s.", attempts,
@@ -373,11 +382,12 @@ static void connection_left(struct report *r, const struct report_connection *c)
     if (left != 0) {
         cause->names = was ? 0 : left;
         snprintf(cause->text, sizeof(cause->text),
-                 "Connection %u failed: after %.1f s of silence the client opened connection %u in "
-                 "its place.%s%s%s",
-                 (unsigned)left, report_seconds(life->down_ns), (unsigned)c->pub.number,
-                 was ? " The path was down: a cable, a switch, or the peer."
-                     : "", /* it is not known how it ended */
+                 "Connection %u failed: after %.1f s of silence the client %s connection %u in its "
+                 "place.%s%s%s",
+                 (unsigned)left, report_seconds(life->down_ns),
+                 by_calls ? "went on with" : "opened", (unsigned)c->pub.number,
+                 was && !by_calls ? " The path was down: a cable, a switch, or the peer."
+                                  : "", /* it is not known how it ended */
                  tried, silent);
     } else {
         tell_attempts(told, sizeof(told), attempts, first ? first : c, heard);
@@ -386,7 +396,10 @@ static void connection_left(struct report *r, const struct report_connection *c)
                  report_seconds(life->down_ns), (unsigned)c->pub.number);
     }
     snprintf(cause->against, sizeof(cause->against),
-             "no Call was seen on both; what was sent meanwhile was not captured");
+             by_calls
+                 ? "no Call was seen on both; neither the end of the one nor the set-up of the "
+                   "other was captured: an end may have closed it"
+                 : "no Call was seen on both; what was sent meanwhile was not captured");
 }
 
 /* The capture ended before its sender would have given up. */

@@ -14,12 +14,16 @@
  */
 
 enum {
-    LOOK_BACK = 32, /* connections that are looked at when a new one is opened, */
-    PAST = 32,      /* and of those that were reported already */
-    STORM = 4,      /* so many before it were lost within STORM_NS */
+    LOOK_BACK = 32,    /* connections that are looked at when a new one is opened, */
+    PAST = 32,         /* and of those that were reported already */
+    STORM = 4,         /* so many before it were lost within STORM_NS */
+    OUTSTANDING = 128, /* Calls: Linux has so many credits */
 };
 #define STORM_NS INT64_C(30000000000)
 #define SILENT_NS INT64_C(1000000000)
+/* So long after its last Call a client may have closed a connection as idle: Linux waits for 5
+ * minutes. */
+#define IDLE_NS INT64_C(290000000000)
 
 const char *rpcrdma_reject_reason(uint16_t reason)
 {
@@ -111,11 +115,53 @@ static struct rpcrdma_connection *earlier_one(struct rpcrdma_flow *flow, struct 
     return &flow->past[(flow->n_past - ++e->past) % PAST];
 }
 
+/* -1: not known. Without set-up either end may be the client's. */
+static int client_end(const struct rpcrdma_connection *pub)
+{
+    return pub->role[0] == RPCRDMA_ROLE_CLIENT ? 0 : pub->role[1] == RPCRDMA_ROLE_CLIENT ? 1 : -1;
+}
+
+/* 0: not known. Over RoCE only the set-up names it. */
+static uint16_t service_port(const struct rpcrdma_connection *pub, int client)
+{
+    return pub->service_port != 0 || client < 0 ? pub->service_port : pub->end[1 - client].port;
+}
+
+static bool same_ends(const struct rpcrdma_connection *a, const struct rpcrdma_connection *b,
+                      int swap)
+{
+    for (int end = 0; end < 2; end++)
+        if (memcmp(&a->end[end].address, &b->end[end ^ swap].address,
+                   sizeof(a->end[end].address)) != 0)
+            return false;
+    return true;
+}
+
+/* The same client and the same server; what is not known of one of them may be so. */
 static bool same_hosts(const struct rpcrdma_connection *a, const struct rpcrdma_connection *b)
 {
-    return a->service_port == b->service_port && a->carrier == b->carrier &&
-           memcmp(&a->end[0].address, &b->end[0].address, sizeof(a->end[0].address)) == 0 &&
-           memcmp(&a->end[1].address, &b->end[1].address, sizeof(a->end[1].address)) == 0;
+    int of_a = client_end(a), of_b = client_end(b);
+    uint16_t port_a = service_port(a, of_a), port_b = service_port(b, of_b);
+
+    if (a->carrier != b->carrier || (port_a != port_b && port_a != 0 && port_b != 0))
+        return false;
+    if (of_a < 0 || of_b < 0)
+        return same_ends(a, b, 0) || same_ends(a, b, 1);
+    return same_ends(a, b, of_a != of_b);
+}
+
+/* It was let go for want of memory, or was taken for another one: it goes on, and was not lost. */
+static bool same_connection(const struct rpcrdma_connection *a, const struct rpcrdma_connection *b)
+{
+    int swap = client_end(a) != client_end(b);
+
+    for (int end = 0; end < 2; end++) {
+        const struct rpcrdma_endpoint *of_a = &a->end[end], *of_b = &b->end[end ^ swap];
+
+        if (of_a->port != of_b->port || (of_a->has_qpn && of_b->has_qpn && of_a->qpn != of_b->qpn))
+            return false;
+    }
+    return true;
 }
 
 /* What TCP repeats brings nothing new to the stages that note the last packet of a connection. */
@@ -175,7 +221,7 @@ static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *sin
     if (!ended)
         return now - *since_ns > SILENT_NS;
     if (life->ended == RPCRDMA_ENDED_DISCONNECTED || life->ended == RPCRDMA_ENDED_CLOSED)
-        return pub->role[1] != RPCRDMA_ROLE_SERVER || life->ended_by != 0 || life->pending > 0 ||
+        return (client_end(pub) >= 0 && life->ended_by != client_end(pub)) || life->pending > 0 ||
                *since_ns < life->ended_ns;
     return true;
 }
@@ -188,12 +234,17 @@ static void replace(struct rpcrdma_connection *pub, struct rpcrdma_connection *w
     was->life.next = pub->number;
 }
 
+/* Where nothing of the set-up was captured, it is there at its first Call. */
 static void down(struct rpcrdma_life *life)
 {
-    if (life->previous == 0 || life->established_frame == 0 || life->down_since_ns == 0)
+    bool called = life->requests == 0 && life->has_xid;
+
+    if (life->previous == 0 || life->down_since_ns == 0 ||
+        (life->established_frame == 0 && !called))
         return;
     life->has_down = true;
-    life->down_ns = life->established_ns - life->down_since_ns;
+    life->down_ns = (life->established_frame != 0 ? life->established_ns : life->last_call_ns) -
+                    life->down_since_ns;
     if (life->down_ns < 0)
         life->down_ns = 0; /* the clock was set back */
 }
@@ -237,6 +288,47 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
                                           .arg = {recent, STORM_NS / 1000000000}});
 }
 
+/* Its set-up was not captured, nor anything that ended the other one, perhaps: since when there was
+ * none. 0: it is not known, as there were more Calls meanwhile than can be outstanding, or the
+ * client closed it as idle, perhaps. */
+static int64_t silent_since(const struct rpcrdma_connection *pub,
+                            const struct rpcrdma_connection *was)
+{
+    const struct rpcrdma_life *life = &pub->life;
+    int64_t since_ns;
+
+    if (lost(was, pub->first_time_ns, &since_ns))
+        return since_ns;
+    return rpcrdma_xids_between(was->life.last_xid, life->first_xid) > OUTSTANDING ||
+                   life->last_call_ns - was->life.last_call_ns > IDLE_NS
+               ? 0
+               : was->life.last_call_ns;
+}
+
+static struct rpcrdma_connection *numbered(struct rpcrdma_flow *flow, const struct flow_conn *conn,
+                                           uint32_t number)
+{
+    struct earlier e = earlier_than(conn);
+    struct rpcrdma_connection *one;
+
+    while ((one = earlier_one(flow, &e)) && one->number != number)
+        ;
+    return one;
+}
+
+/* After it there were attempts only: the last of these. NULL: another one has its place. */
+static struct rpcrdma_connection *last_attempt(struct rpcrdma_flow *flow,
+                                               const struct flow_conn *conn,
+                                               struct rpcrdma_connection *was)
+{
+    for (int i = 0; was && was->life.next != 0; i++) {
+        was = numbered(flow, conn, was->life.next);
+        if (was && (was->messages > 0 || i >= LOOK_BACK))
+            return NULL;
+    }
+    return was;
+}
+
 /* The connection that the first Call shows to be continued. While it was open nothing passed; or
  * the client had closed it, for it was idle or its adapter was taken away: then it was not down. */
 static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
@@ -245,17 +337,34 @@ static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
     struct rpcrdma_life *life = &pub->life;
     struct earlier e = earlier_than(conn);
     struct rpcrdma_connection *was;
+    bool set_up = life->requests > 0;
 
     while ((was = earlier_one(flow, &e))) {
+        bool ended =
+            was->life.ended != RPCRDMA_ENDED_NOT && was->life.ended_frame <= pub->first_frame;
+
         if (was->number == 0 || !same_hosts(was, pub) || !was->life.has_xid ||
-            was->life.next != 0 || !rpcrdma_xids_go_on(was->life.last_xid, life->first_xid))
+            (was->life.next != 0 && set_up) ||
+            !rpcrdma_xids_go_on(was->life.last_xid, life->first_xid))
             continue;
-        if (was->life.ended == RPCRDMA_ENDED_NOT || was->life.ended_frame > pub->first_frame) {
+        if (!set_up && was->life.last_call_ns >= pub->first_time_ns)
+            continue; /* it was in use then: the one in hand is one more, captured late */
+        if (!set_up && same_connection(was, pub))
+            return;
+        if (was->life.next == 0 && ended && was->life.ended_by >= 0 &&
+            was->life.ended_by == client_end(was)) {
+            replace(pub, was, 0);
+        } else if (!set_up) {
+            if (was->life.next == 0 && e.conn)
+                flow_life_end(flow, e.conn);
+            was = last_attempt(flow, conn, was);
+            if (!was)
+                return;
+            replace(pub, was, silent_since(pub, was));
+            down(life);
+        } else if (!ended) {
             replace(pub, was, was->life.last_call_ns);
             down(life);
-        } else if (was->life.ended_by >= 0 &&
-                   was->role[was->life.ended_by] == RPCRDMA_ROLE_CLIENT) {
-            replace(pub, was, 0);
         }
         return;
     }
@@ -294,7 +403,7 @@ RPCRDMA_RARE static void goes_on(struct flow_conn *conn)
     for (int i = 0; other && i < LOOK_BACK; i++, other = flow_conn_newer(other)) {
         struct rpcrdma_life *life = &flow_conn_public(other)->life;
 
-        if (flow_conn_public(other)->number != pub->life.next || life->previous != pub->number)
+        if (life->previous != pub->number)
             continue;
         life->previous = 0;
         life->down_since_ns = life->down_ns = 0;
@@ -319,7 +428,7 @@ void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t 
     life->first_xid = xid;
     if (life->requests > 0 && !life->looked_back)
         look_late(flow, conn);
-    if (life->requests > 0 && life->previous == 0)
+    if (life->previous == 0)
         look_for_xid(flow, conn);
 }
 

@@ -51,7 +51,8 @@ struct rpcrdma_life {
     struct rpcrdma_silence silence[2]; /* of what was sent towards each end, when it ended */
     int64_t last_call_ns;
     /* The connection between the same two hosts and to the same port that this one takes the place
-     * of; 0: none. From the last that reached an end of that one to the set-up of this one. */
+     * of; 0: none. From the last that reached an end of that one to the set-up of this one, or to
+     * its first Call where none of its set-up was captured. */
     uint32_t previous;
     uint32_t next; /* and the one that took the place of this one */
     int64_t down_since_ns, down_ns;
@@ -66,14 +67,20 @@ static inline bool rpcrdma_life_unheard(const struct rpcrdma_life *life, bool es
     return life->established_frame == 0 || (life->unheard > 0 && !established);
 }
 
-/* Clients count XIDs, in their own byte order, across the connections of one mount, and begin
- * elsewhere with the next one. Some Calls were perhaps not captured, or not sent. */
-static inline bool rpcrdma_xids_go_on(uint32_t from, uint32_t to)
+/* Clients count XIDs, in their own byte order. By how many one is after another. */
+static inline uint32_t rpcrdma_xids_between(uint32_t from, uint32_t to)
 {
     uint32_t little = (to >> 24 | (to >> 8 & 0xff00) | (to & 0xff00) << 8 | to << 24) -
                       (from >> 24 | (from >> 8 & 0xff00) | (from & 0xff00) << 8 | from << 24);
 
-    return to - from <= 1024 || little <= 1024;
+    return to - from < little ? to - from : little;
+}
+
+/* They do so across the connections of one mount, and begin elsewhere with the next one. Some Calls
+ * were perhaps not captured, or not sent. */
+static inline bool rpcrdma_xids_go_on(uint32_t from, uint32_t to)
+{
+    return rpcrdma_xids_between(from, to) <= 1024;
 }
 
 /* "invalid service ID" of 8: IBTA volume 1 section 12.6.7.2; NULL: no reason has this number. */

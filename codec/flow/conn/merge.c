@@ -3,6 +3,40 @@
 
 /* Two connections that turn out to be one: the younger, or less certain, goes into the other. */
 
+/* `from` took the place of another one: now `into` has. */
+static void merge_place(struct flow_conns *conns, struct flow_conn *into, struct flow_conn *from)
+{
+    struct rpcrdma_life *to = &into->pub.life, *life = &from->pub.life;
+    struct flow_conn *was;
+
+    to->previous = life->previous;
+    to->down_since_ns = life->down_since_ns;
+    to->down_ns = life->down_ns;
+    to->has_down = life->has_down;
+    flow_conn_number(conns, into);
+    TAILQ_FOREACH(was, &conns->all, by_age)
+    if (was->pub.number == to->previous)
+        was->pub.life.next = into->pub.number;
+    life->previous = 0;
+    life->has_down = false;
+}
+
+/* Only one of them has Calls: those of a client go one way. */
+static void merge_calls(struct flow_conns *conns, struct flow_conn *into, struct flow_conn *from)
+{
+    struct rpcrdma_life *to = &into->pub.life, *life = &from->pub.life;
+
+    if (!life->has_xid || to->has_xid)
+        return;
+    to->has_xid = true;
+    to->first_xid = life->first_xid;
+    to->last_xid = life->last_xid;
+    to->last_call_ns = life->last_call_ns;
+    life->has_xid = false; /* no other one takes its place */
+    if (life->requests == 0 && life->previous != 0 && to->previous == 0)
+        merge_place(conns, into, from);
+}
+
 /* What `from` knew goes to `into`; `swap`: their ends are counted the other way round. */
 static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_conn *from,
                   bool swap)
@@ -47,6 +81,7 @@ static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_
         to->life.has_down = from->pub.life.has_down;
         to->life.down_ns = from->pub.life.down_ns;
     }
+    merge_calls(conns, into, from);
     if (from->pub.first_frame < to->first_frame) {
         to->first_frame = from->pub.first_frame;
         to->first_time_ns = from->pub.first_time_ns;

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""connections and report of a connection that takes the place of another one where set-ups, or ends, are not in the
+capture: it was begun in the middle of a long mount, or without the CM."""
+import itertools
+import json
+import os
+import sys
+import unittest
+
+from command import CommandTest
+import cm
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+import rules_iwarp
+
+SECOND = 10**9
+
+
+def is_cm(packet):
+    """RoCEv2 over IPv4: to QP 1."""
+    return packet.data[47:50] == b'\0\0\1'
+
+
+def starts(packet, first):
+    """iWARP: TCP's beginning, or MPA's, of the first connection, or of another."""
+    port = int.from_bytes(packet.data[34:36], 'big')
+    of_first = 40021 in (port, int.from_bytes(packet.data[36:38], 'big'))
+    return of_first == first and (packet.data[47] & 2 or b'MPA ID Re' in packet.data)
+
+
+class Midway(CommandTest):
+    def causes(self, make):
+        path = os.path.join(self.folder, 'midway.pcap')
+        rules.write(path, lambda c, _: make(c), True)
+        rows = [json.loads(line) for line in self.run_command('connections', '--json', path).splitlines()]
+        return json.loads(self.run_command('report', '--json', path))['causes'], rows
+
+    def again(self, c, xid, number=2, set_up=True, iwarp=False, hosts=None):
+        """Another connection, whose XIDs follow on this one."""
+        one = rule_talk.Conversation(c.packets, number=number, clock=c.clock, hosts=hosts or c.hosts, set_up=set_up)
+        one.xid = xid
+        if iwarp:
+            rules_iwarp.over_iwarp(one)
+        for _ in range(3):
+            one.null()
+        return one
+
+    def go_on(self, c, silent=45, skipped=0, second=True, **fields):
+        """It falls silent, and another one follows."""
+        for _ in range(3):
+            c.null()
+        c.clock.now += silent * SECOND
+        return self.again(c, c.xid + skipped, set_up=second, **fields)
+
+    def test_set_ups_missing(self):
+        """Both set-ups, one, or none of them, and whoever sent the first message."""
+        for first, second, server in itertools.product((True, False), (True, False), (True, False)):
+            def fail(c, first=first, second=second, server=server):
+                c.ready = not first
+                if server:
+                    c.reply(c.xid)
+                self.go_on(c, second=second)
+            with self.subTest(first=first, second=second, server=server):
+                causes, rows = self.causes(fail)
+                self.assertEqual([(row['connection'], row.get('previous'), row.get('next')) for row in rows],
+                                 [(1, None, 2), (2, 1, None)])
+                self.assertAlmostEqual(rows[1]['down_ns'], 45 * SECOND, delta=SECOND / 10)
+                cause, = [one for one in causes if one['cause'] == 'connection-failed']
+                self.assertAlmostEqual(cause['cost_ns'], 45 * SECOND, delta=SECOND / 10)
+                self.assertEqual('nor the set-up of the other was captured' in cause['against'], not second)
+                self.assertEqual('The path was down' in cause['text'], second)
+
+    def test_set_ups_missing_over_tcp(self):
+        """The same over iWARP."""
+        for first, second in itertools.product((True, False), repeat=2):
+            def fail(c, first=first, second=second):
+                rules_iwarp.over_iwarp(c)
+                self.go_on(c, iwarp=True)
+                c.packets[:] = [one for one in c.packets
+                                if not (starts(one, True) and not first or starts(one, False) and not second)]
+            with self.subTest(first=first, second=second):
+                causes, rows = self.causes(fail)
+                self.assertEqual([row.get('previous') for row in rows], [None, 1])
+                self.assertAlmostEqual(rows[1]['down_ns'], 45 * SECOND, delta=SECOND / 10)
+                self.assertIn('connection-failed', [one['cause'] for one in causes])
+
+    def test_no_cm(self):
+        """What the CM said is left out. Where many Calls are missing between the two, or there was none for minutes, it is not
+        known that the first one was lost."""
+        for silent, skipped, want, down in ((45, 0, 1, True), (45, 500, 0, False), (300, 0, 0, False)):
+            def fail(c, silent=silent, skipped=skipped):
+                self.go_on(c, silent, skipped)
+                c.packets[:] = [one for one in c.packets if not is_cm(one)]
+            with self.subTest(silent=silent, skipped=skipped):
+                causes, rows = self.causes(fail)
+                self.assertEqual(rows[1]['previous'], 1)
+                self.assertEqual('down_ns' in rows[1], down)
+                self.assertEqual([one['cause'] for one in causes].count('connection-failed'), want)
+
+    def test_one_more(self):
+        """Another mount, another client, the server as the client, or the first goes on: none takes the place of the first."""
+        def one_more(c, swap=False, skipped=0, beside=False, client=None):
+            hosts = c.hosts[::-1] if swap else (client or c.hosts[0], c.hosts[1])
+            c.ready = True
+            if not beside:
+                self.go_on(c, skipped=skipped, second=False, hosts=hosts)
+                return
+            self.go_on(c, second=False)
+            c.null()
+        for fields in ({'swap': True}, {'skipped': 1 << 20}, {'beside': True}, {'client': '192.0.2.12'}):
+            with self.subTest(**fields):
+                causes, rows = self.causes(lambda c, fields=fields: one_more(c, **fields))
+                self.assertEqual([row.get('previous') for row in rows], [None, None])
+                self.assertNotIn('connection-failed', [one['cause'] for one in causes])
+
+    def test_closed(self):
+        """The first set-up is not captured, but who closed that connection."""
+        def closed(c, by, gap, silent=0):
+            for _ in range(3):
+                c.null()
+            c.clock.now += silent * SECOND
+            if by == 'client':
+                c.talk.disconnect()
+            else:
+                c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+                c.talk.datagram(c.client, cm.drep(c.talk.local_id, c.talk.remote_id))
+            c.clock.now += gap * SECOND
+            self.again(c, c.xid)
+        for by, gap, silent, want in (('client', 5, 0, 'client-restarted'), ('server', 5, 0, 'server-restarted'),
+                                      ('client', 0, 61, 'connection-failed'), ('client', 0, 0, None)):
+            for begin, set_up in itertools.product((0, 1), repeat=2):
+                def cut(c, begin=begin, set_up=set_up, fields=(by, gap, silent)):
+                    closed(c, *fields)
+                    ends = [one for one in c.packets if is_cm(one)]
+                    gone = ends[:3] * begin + ends[5:] * set_up
+                    c.packets[:] = [one for one in c.packets if one not in gone]
+                with self.subTest(by=by, gap=gap, silent=silent, first=not begin, second=not set_up):
+                    causes, rows = self.causes(cut)
+                    self.assertEqual([one['cause'] for one in causes], [want] if want else [])
+                    self.assertEqual(rows[1].get('previous'), 1)
+
+    def test_refused_before(self):
+        """The server closed the first connection and refused two attempts; the REQ of what it accepted is not captured."""
+        def restart(c):
+            c.null()
+            talk = c.talk
+            talk.datagram(c.server, cm.dreq(talk.remote_id, talk.local_id, c.client.qpn))
+            talk.datagram(c.client, cm.drep(talk.local_id, talk.remote_id))
+            for number in (2, 3):
+                talk = c.beside(number).talk
+                talk.datagram(talk.client, cm.req(talk.local_id, cm.IP_SERVICE | rule_talk.PORT, talk.client.qpn, talk.client.psn,
+                                                  c.client.address, c.server.address, b''))
+                talk.datagram(talk.server, cm.rej(talk.remote_id, talk.local_id, 8))
+                c.clock.now += 3 * SECOND
+            begins = len(c.packets)
+            self.again(c, c.xid, number=4)
+            del c.packets[begins]
+        causes, rows = self.causes(restart)
+        self.assertEqual([row.get('previous') for row in rows], [None, 1, 2, 3])
+        cause, = causes
+        self.assertEqual((cause['cause'], cause['confidence']), ('server-restarted', 'high'))
+        self.assertIn('refused 2 attempts', cause['text'])
+
+
+if __name__ == '__main__':
+    unittest.main()
