@@ -85,6 +85,8 @@ enum {
     RPCRDMA_OP_MIGRATION = 1u << 10,  /* MigReq */
     RPCRDMA_OP_REPLAYED = 1u << 11,   /* of what sets up a connection: see rpcrdma_net_replay */
     RPCRDMA_OP_ACK_OR_NAK = 1u << 12, /* ACK: its syndrome was not captured, it may be a NAK */
+    RPCRDMA_OP_ANSWERS =
+        1u << 13, /* iWARP DISCONNECT: it acknowledges the receiver's FIN, which was not captured */
 };
 
 /* What a connection's set-up says. CM fields are IBTA 12.6; iWARP sets ports and private data. */

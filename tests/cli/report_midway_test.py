@@ -7,8 +7,9 @@ import os
 import sys
 import unittest
 
-from command import CommandTest
+from command import CommandTest, capture
 import cm
+import pcap
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
 # pylint: disable=wrong-import-position
@@ -163,6 +164,21 @@ class Midway(CommandTest):
         cause, = causes
         self.assertEqual((cause['cause'], cause['confidence']), ('server-restarted', 'high'))
         self.assertIn('refused 2 attempts', cause['text'])
+
+    def test_a_fin_that_was_not_captured(self):
+        """What the other end's FIN acknowledges shows it: who closed each connection is the same as with it."""
+        packets, _ = pcap.read(capture('iwarp-nfs41-mini'))
+        fins = [at for at, packet in enumerate(packets) if packet.data[23:24] == b'\6' and packet.data[47] & 1]
+        self.assertEqual(len(fins), 6)
+        for at in fins:
+            with self.subTest(frame=at + 1):
+                one = os.path.join(self.folder, 'fin.pcap')
+                pcap.write(one, packets[:at] + packets[at + 1:])
+                rows = [json.loads(line) for line in self.run_command('connections', '--json', one).splitlines()]
+                self.assertEqual([row['end']['by'] for row in rows], ['client'] * 3)
+                cause, = json.loads(self.run_command('report', '--json', one))['causes']
+                self.assertEqual((cause['cause'], cause['confidence']), ('unanswered', 'high'))
+                self.assertAlmostEqual(cause['cost_ns'], 61.5 * SECOND, delta=SECOND / 10)
 
 
 if __name__ == '__main__':

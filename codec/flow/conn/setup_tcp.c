@@ -76,7 +76,7 @@ static void tcp_end(struct flow_conns *conns, const struct rpcrdma_op *op)
                     op->kind == RPCRDMA_OP_REJECT  ? RPCRDMA_ENDED_REJECTED
                     : op->kind == RPCRDMA_OP_RESET ? RPCRDMA_ENDED_RESET
                                                    : RPCRDMA_ENDED_CLOSED,
-                    1 - dir->index);
+                    op->flags & RPCRDMA_OP_ANSWERS ? dir->index : 1 - dir->index);
     /* a FIN closes one direction; the other may still carry messages */
     dir->conn->fin[dir->index] = true;
     if (op->kind != RPCRDMA_OP_DISCONNECT || dir->conn->fin[1 - dir->index])

@@ -405,8 +405,10 @@ void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
         other->ack_frame = tcp->frame;
         other->ack_time_ns = tcp->time_ns;
     }
-    if (t->flags & TCP_FIN && !s->has_fin)
+    if (t->flags & TCP_FIN && !s->has_fin) {
         note_fin(tcp, s, t->piece.seq + t->piece.len);
+        s->fin_answers = t->flags & TCP_ACK && rpcrdma_stream_fin_missing(other, t->ack);
+    }
     if (both)
         note_fin(tcp, s, t->piece.seq - 1);
     rpcrdma_stream_segment(tcp, c, end, &t->piece);

@@ -65,6 +65,7 @@ struct rpcrdma_stream { /* one direction */
     int64_t ack_time_ns;
     uint32_t fin; /* sequence number after the last byte */
     bool has_next, has_ack, has_fin, fin_given;
+    bool fin_answers; /* it acknowledges the other's FIN, which was not captured by then */
     uint64_t fin_arrival, fin_frame;
     int64_t fin_time_ns;
 
@@ -219,6 +220,9 @@ void rpcrdma_stream_arrived(struct rpcrdma_stream *s, uint64_t arrival, uint64_t
                             int64_t time_ns);
 /* Where the bytes end that a receiver who sends `ack` has, from `next` to what is held. */
 uint32_t rpcrdma_stream_acknowledged(const struct rpcrdma_stream *s, uint32_t ack);
+/* A receiver who sends `ack` has a FIN, too, which was not captured by now: RFC 9293 section 3.4.
+ */
+bool rpcrdma_stream_fin_missing(const struct rpcrdma_stream *s, uint32_t ack);
 /* Bytes up to `stop` that nobody will show us. What is not read of them, out of step, is lost all
  * the same. */
 void rpcrdma_stream_lose(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,

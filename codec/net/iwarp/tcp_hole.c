@@ -18,15 +18,31 @@ void rpcrdma_stream_arrived(struct rpcrdma_stream *s, uint64_t arrival, uint64_t
     }
 }
 
+/* A FIN is acknowledged like a byte and is none. One that was not captured shows: FPDUs are
+ * multiples of 4 bytes long (RFC 5044 section 4). */
+static bool behind_fin(const struct rpcrdma_stream *s, uint32_t ack)
+{
+    return s->has_phase && (ack - s->marker_phase) % 4 == 1;
+}
+
+bool rpcrdma_stream_fin_missing(const struct rpcrdma_stream *s, uint32_t ack)
+{
+    uint32_t known = s->next;
+    int32_t ahead;
+
+    if (s->held && rpcrdma_seq_diff(range_end(s->held_last), known) > 0)
+        known = range_end(s->held_last);
+    ahead = rpcrdma_seq_diff(ack, known);
+    return s->has_next && !s->has_fin && (ahead == 1 || (ahead > 1 && behind_fin(s, ack)));
+}
+
 uint32_t rpcrdma_stream_acknowledged(const struct rpcrdma_stream *s, uint32_t ack)
 {
     uint32_t stop = rpcrdma_seq_diff(ack, s->next) > 0 ? ack : s->next;
 
-    /* FIN is acknowledged like a byte and is none. One that was not captured shows: FPDUs are
-     * multiples of 4 bytes long (RFC 5044 section 4). */
     if (s->has_fin && rpcrdma_seq_diff(stop, s->fin) > 0)
         stop = s->fin;
-    else if (!s->has_fin && stop != s->next && s->has_phase && (stop - s->marker_phase) % 4 == 1)
+    else if (!s->has_fin && stop != s->next && behind_fin(s, stop))
         stop--;
     if (s->held && rpcrdma_seq_diff(stop, s->held->seq) > 0)
         stop = s->held->seq;

@@ -247,6 +247,8 @@ static void give_fin(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
     rpcrdma_mpa_ends(tcp, c, end);
     rpcrdma_ddp_op(c, end, RPCRDMA_OP_DISCONNECT, &op);
     op.seq = s->fin;
+    if (s->fin_answers)
+        op.flags |= RPCRDMA_OP_ANSWERS;
     tcp->net->sink.op(tcp->net->sink.context, &op);
 }
 

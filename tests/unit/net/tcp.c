@@ -281,6 +281,37 @@ static void bytes_that_came_twice(void **state)
     expect_twice(o.at, o.n, 0, 0);
 }
 
+/* RFC 9293 section 3.4: a FIN is acknowledged as a byte is. One that the other end's FIN
+ * acknowledges was sent before, though it, and data before it, were not captured. */
+static void a_fin_that_was_not_captured(void **state)
+{
+    enum { NOTHING, ITS_FIN, DATA, DATA_AND_FIN, N };
+
+    (void)state;
+    for (int missing = NOTHING; missing < N; missing++)
+        for (int end = 0; end < 2; end++) {
+            struct seen *s = seen_new(NULL);
+            const uint32_t next[2] = {NEXT0, NEXT1};
+            uint32_t size;
+
+            talk_start(s, 0, 0);
+            b.n = 0;
+            put_send(&b, false, 1, 100);
+            size = (uint32_t)b.n;
+            tcp(s, end, next[end], next[1 - end], ACK, b.at, b.n);
+            if (missing >= DATA)
+                size += size;
+            tcp(s, 1 - end, next[1 - end], next[end] + size + (missing % 2 ? 1 : 0), ACK | FIN,
+                NULL, 0);
+            rpcrdma_tcp_end(s->net->tcp);
+            assert_true(s->n >= 2);
+            assert_int_equal(s->op[s->n - 1].kind, RPCRDMA_OP_DISCONNECT);
+            assert_int_equal(s->op[s->n - 1].src_port, end == 0 ? 20049 : 40000);
+            assert_int_equal(s->op[s->n - 1].flags, missing % 2 ? RPCRDMA_OP_ANSWERS : 0);
+            seen_free(s);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +322,7 @@ int main(void)
         cmocka_unit_test(headers),
         cmocka_unit_test(segments_that_begin),
         cmocka_unit_test(bytes_that_came_twice),
+        cmocka_unit_test(a_fin_that_was_not_captured),
     };
 
     return cmocka_run_group_tests_name("tcp", tests, NULL, NULL);
