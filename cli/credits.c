@@ -298,12 +298,12 @@ static void show(struct credits *credits, bool sparkline)
 }
 
 /* A regular file: a device may be both. */
-static bool both_are(const struct output_file *a, const struct output_file *b)
+static bool is_file_of(const struct output_file *file, const char *path)
 {
     struct stat x, y;
 
-    return a->out == &a->own && b->out == &b->own && fstat(a->own.fd, &x) == 0 &&
-           fstat(b->own.fd, &y) == 0 && S_ISREG(x.st_mode) && same_file(&x, &y);
+    return file->out == &file->own && fstat(file->own.fd, &x) == 0 && stat(path, &y) == 0 &&
+           S_ISREG(x.st_mode) && same_file(&x, &y);
 }
 
 /* Those that options name: written at the end, when no file is opened. */
@@ -314,12 +314,13 @@ static int open_files(struct credits *credits, const char *series, const char *p
 
     if (picture)
         status = output_file_open(&credits->plot, picture, pipeline->options, pipeline->out);
+    if (status == OPTIONS_GO_ON && series && is_file_of(&credits->plot, series)) {
+        complain("%s: --series and --plot are written to different files", series);
+        return EXIT_UNUSABLE;
+    }
     if (status == OPTIONS_GO_ON && series)
         status = output_text_open(&credits->csv, series, pipeline->options, pipeline->out);
-    if (!both_are(&credits->csv, &credits->plot))
-        return status;
-    complain("%s: --series and --plot are written to different files", series);
-    return EXIT_UNUSABLE;
+    return status;
 }
 
 /* Reads the capture and shows what it says. */
