@@ -14,8 +14,7 @@
  */
 
 enum {
-    LOOK_BACK = 32,    /* connections that are looked at when a new one is opened, */
-    PAST = 32,         /* and of those that were reported already */
+    PAST = 32,         /* connections that are looked at, of those that were reported already */
     STORM = 4,         /* so many before it were lost within STORM_NS */
     OUTSTANDING = 128, /* Calls: Linux has so many credits */
 };
@@ -103,7 +102,7 @@ static struct earlier earlier_than(const struct flow_conn *conn)
 /* NULL: no more are looked at. */
 static struct rpcrdma_connection *earlier_one(struct rpcrdma_flow *flow, struct earlier *e)
 {
-    if (e->next && e->looked < LOOK_BACK) {
+    if (e->next && e->looked < FLOW_LOOK_BACK) {
         e->looked++;
         e->conn = e->next;
         e->next = flow_conn_older(e->next);
@@ -323,7 +322,7 @@ static struct rpcrdma_connection *last_attempt(struct rpcrdma_flow *flow,
 {
     for (int i = 0; was && was->life.next != 0; i++) {
         was = numbered(flow, conn, was->life.next);
-        if (was && (was->messages > 0 || i >= LOOK_BACK))
+        if (was && (was->messages > 0 || i >= FLOW_LOOK_BACK))
             return NULL;
     }
     return was;
@@ -400,7 +399,7 @@ RPCRDMA_RARE static void goes_on(struct flow_conn *conn)
     struct rpcrdma_connection *pub = flow_conn_public(conn);
     struct flow_conn *other = flow_conn_newer(conn);
 
-    for (int i = 0; other && i < LOOK_BACK; i++, other = flow_conn_newer(other)) {
+    for (int i = 0; other && i < FLOW_LOOK_BACK; i++, other = flow_conn_newer(other)) {
         struct rpcrdma_life *life = &flow_conn_public(other)->life;
 
         if (life->previous != pub->number)

@@ -196,6 +196,8 @@ void flow_conn_fetch(const struct flow_conns *conns, const struct flow_conn *con
  * NULL, its ends counted the other way round where *swapped; or disconnected long ago); the one to
  * go when memory is short, which is not the one in hand (that may be NULL). NULL: none. */
 struct flow_conn *flow_conns_oldest(const struct flow_conns *conns);
+/* So many are looked at, at most, for one whose place another takes. */
+enum { FLOW_LOOK_BACK = 32 };
 struct flow_conn *flow_conn_newer(const struct flow_conn *conn);
 struct flow_conn *flow_conn_older(const struct flow_conn *conn);
 bool flow_conns_any_overdue(const struct flow_conns *conns); /* flow_conn_overdue is not NULL */
