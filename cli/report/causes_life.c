@@ -508,12 +508,14 @@ static void client_left(struct report *r, const struct report_connection *c)
     if (!was || c->trouble.resent > 0 || life->has_down)
         return;
     ended = &was->pub.life;
+    if (!ended->has_xid || !life->has_xid || !rpcrdma_xids_go_on(ended->last_xid, life->first_xid))
+        return; /* another mount */
     gap = c->pub.first_time_ns - ended->ended_ns;
     if ((ended->ended != RPCRDMA_ENDED_DISCONNECTED && ended->ended != RPCRDMA_ENDED_CLOSED &&
          ended->ended != RPCRDMA_ENDED_RESET) ||
         ended->ended_by < 0 || was->pub.role[ended->ended_by] != RPCRDMA_ROLE_CLIENT)
         return;
-    if (gap < SECOND)
+    if (gap < SECOND && !report_one_way(was) && !report_one_way(c))
         client_gave_up(r, was, c);
     if (gap < SECOND || ended->ended_ns - ended->last_call_ns > IDLE_NS)
         return;

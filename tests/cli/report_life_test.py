@@ -8,6 +8,7 @@ import unittest
 
 from command import CAPTURES, CommandTest
 import cm
+import pcap
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
 # pylint: disable=wrong-import-position
@@ -118,6 +119,14 @@ class Life(CommandTest):
             for one in causes:
                 self.assertAlmostEqual(one['cost_ns'], silent * 1e9, delta=1e7)
                 self.assertIn('connection 2 in its place at once', one['text'])
+
+    def test_closed_and_mounted_again(self):
+        """An umount and a mount, of which only what the client sent was captured: it did not give up."""
+        for name in ('iwarp-nfs3-mini', 'roce-nfs3-mini'):
+            path = os.path.join(self.folder, 'client.pcap')
+            pcap.write(path, [p for p in self.packets(name) if roce_source(p) != '192.168.77.1'])
+            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            self.assertNotIn('connection-failed', [one['cause'] for one in causes], name)
 
     def test_answers_lost_over_tcp(self):
         """All that the server sent was lost before the place of capture for 14 s. What the client retransmitted meanwhile had
