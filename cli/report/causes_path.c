@@ -27,8 +27,7 @@ static bool only_disorder(const struct rpcrdma_path *path)
 {
     enum { FEW = 10 };
 
-    return path->late_naks > 0 && path->reordered > 0 &&
-           path->lost * FEW <= path->late_naks + path->reordered;
+    return path->late_naks > 0 && path->reordered > 0 && path->lost * FEW <= path->late_naks;
 }
 
 /* Requests of this end came again though they were answered in part: answers to it were lost. */
