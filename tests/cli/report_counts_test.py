@@ -12,8 +12,10 @@ from command import CAPTURES, CommandTest, block, capture, enhanced, interface, 
 import pcap
 import taps
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'capture'))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
 # pylint: disable=wrong-import-position
+import ngfile
 import rule_talk
 import rules
 import rules_transport
@@ -71,6 +73,19 @@ class Counts(CommandTest):
         self.assertGreater(cause['cost_ns'], 23e9)
         to_client, = [one for one in json.loads(self.run_command('connections', '--json', path))['paths'] if one['naks']]
         self.assertLessEqual(to_client['lost'], 2)
+
+    def test_reordered_and_lost(self):
+        """A loss stays one where the capture has packets out of order, too."""
+        whole = os.path.join(self.folder, 'whole.pcapng')
+        self.run_command('capture', '-q', '-r', os.path.join(CAPTURES, 'sliced', 'loss-egress.pcapng.zst'), '-w', whole)
+        packets = ngfile.read(whole).packets
+        for n in range(500, len(packets) - 1, 5):
+            packets[n], packets[n + 1] = packets[n + 1], packets[n]
+        path = os.path.join(self.folder, 'swapped.pcapng')
+        with open(path, 'wb') as file:
+            file.write(section() + interface() + b''.join(enhanced(one.data, one.time_ns // 1000, length=one.length) for one in packets))
+        causes = json.loads(self.run_command('report', '--json', path))['causes']
+        self.assertIn('lost-to-client', [one['cause'] for one in causes])
 
     def test_rules_of_both_versions(self):
         """One rule is one row, though version 2 has it in a text of its own."""
