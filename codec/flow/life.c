@@ -248,6 +248,12 @@ static void down(struct rpcrdma_life *life)
         life->down_ns = 0; /* the clock was set back */
 }
 
+/* A message, and nothing else: perhaps it is none (a damaged QP number). */
+static bool alone(const struct rpcrdma_connection *pub)
+{
+    return pub->life.requests == 0 && pub->paired_by == RPCRDMA_PAIRED_NOT && pub->messages < 2;
+}
+
 /* Of several that were lost it takes the place of the one that was so last: another one may only be
  * waiting for its server. */
 static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
@@ -269,7 +275,7 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
         if (!lost(was, now, &since_ns))
             continue;
         recent += now - was->first_time_ns < STORM_NS;
-        if (was->life.next == 0 && (!latest || since_ns > latest_ns)) {
+        if (was->life.next == 0 && !alone(was) && (!latest || since_ns > latest_ns)) {
             latest = was;
             latest_ns = since_ns;
         }
@@ -342,7 +348,7 @@ static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
         bool ended =
             was->life.ended != RPCRDMA_ENDED_NOT && was->life.ended_frame <= pub->first_frame;
 
-        if (was->number == 0 || !same_hosts(was, pub) || !was->life.has_xid ||
+        if (was->number == 0 || !same_hosts(was, pub) || !was->life.has_xid || alone(was) ||
             (was->life.next != 0 && set_up) ||
             !rpcrdma_xids_go_on(was->life.last_xid, life->first_xid))
             continue;
@@ -412,6 +418,22 @@ RPCRDMA_RARE static void goes_on(struct flow_conn *conn)
     }
 }
 
+/* It took the place of one whose set-up was not captured, and its first Call is of another mount.
+ */
+static void check_place(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct rpcrdma_life *life = &flow_conn_public(conn)->life;
+    struct rpcrdma_connection *was = numbered(flow, conn, life->previous);
+
+    if (!was || was->life.requests > 0 || !was->life.has_xid ||
+        rpcrdma_xids_go_on(was->life.last_xid, life->first_xid))
+        return;
+    life->previous = 0;
+    life->down_since_ns = life->down_ns = 0;
+    life->has_down = false;
+    was->life.next = 0;
+}
+
 void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t xid,
                     int64_t time_ns)
 {
@@ -427,6 +449,8 @@ void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t 
     life->first_xid = xid;
     if (life->requests > 0 && !life->looked_back)
         look_late(flow, conn);
+    if (life->previous != 0)
+        check_place(flow, conn);
     if (life->previous == 0)
         look_for_xid(flow, conn);
 }

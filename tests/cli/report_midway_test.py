@@ -117,6 +117,20 @@ class Midway(CommandTest):
                 self.assertEqual([row.get('previous') for row in rows], [None, None])
                 self.assertNotIn('connection-failed', [one['cause'] for one in causes])
 
+    def test_another_mount(self):
+        """A mount whose set-up was not captured has a Call without Reply; another one is set up 19 s later: its XIDs are not those
+        of the first, which may be idle and not have failed."""
+        def mounts(c):
+            c.ready = True
+            for _ in range(3):
+                c.null()
+            c.call(rule_talk.NULL)
+            c.clock.now += 19 * SECOND
+            self.again(c, c.xid + (1 << 20))
+        causes, rows = self.causes(mounts)
+        self.assertEqual([row.get('previous') for row in rows], [None, None])
+        self.assertNotIn('connection-failed', [one['cause'] for one in causes])
+
     def test_closed(self):
         """The first set-up is not captured, but who closed that connection."""
         def closed(c, by, gap, silent=0):
