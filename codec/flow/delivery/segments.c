@@ -19,6 +19,7 @@ enum {
 };
 /* Timers of acknowledgements are longer: Linux has 40 ms, and up to 500 ms are allowed. */
 #define ACK_TIMER_NS INT64_C(20000000)
+#define SECOND INT64_C(1000000000)
 #define SILENCE_NS INT64_C(150000000) /* a retransmission timer is longer: RFC 6298 section 2.4 */
 
 /* A timer ended: until its receiver says that this was for nothing. */
@@ -36,6 +37,19 @@ static void timed_out(struct flow_delivery *d, uint64_t first, int64_t ns)
     rare->spurious.ns += ns;
 }
 
+/* This D-SACK was captured before: a bridge, or a network that doubles. */
+static bool said_before(struct rare *rare, const struct rpcrdma_tcp_segment *segment)
+{
+    bool same =
+        rare->spurious.said == segment->twice && rare->spurious.said_id == segment->ip_id &&
+        segment->time_ns - rare->spurious.said_ns < (segment->ip_id != 0 ? SECOND : SOON_NS);
+
+    rare->spurious.said = segment->twice;
+    rare->spurious.said_id = segment->ip_id;
+    rare->spurious.said_ns = segment->time_ns;
+    return same;
+}
+
 /*
  * Its receiver has these bytes twice (RFC 2883): the first transmission had arrived. Where their
  * acknowledgement passed before the timer ended, it was lost behind here; where it did later, it
@@ -49,8 +63,8 @@ static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segm
     struct rare *rare = d->rare;
     struct rpcrdma_path *path;
 
-    if (!rare)
-        return; /* nothing was retransmitted: it is a copy of the network's */
+    if (!rare || said_before(rare, segment))
+        return; /* counted; or nothing was retransmitted: it is a copy of the network's */
     path = &rare->path;
     if (rare->spurious.first < first || rare->spurious.first >= end ||
         (rare->spurious.timeouts == 0 && rare->spurious.counted == 0)) {

@@ -152,6 +152,9 @@ struct rare {
         uint64_t counted;         /* of these, as spurious; each may be said to be by itself */
         int64_t ns;               /* and those silences */
         bool acked;               /* its acknowledgement had passed */
+        uint32_t said;            /* what the latest D-SACK named, to know it when captured twice */
+        uint16_t said_id;
+        int64_t said_ns;
     } spurious;
     uint64_t twice_frame; /* of the latest answer that is there twice: its second */
     struct hole *holes;   /* HOLES of them; NULL: there was none. Owned */
@@ -317,8 +320,8 @@ static inline struct transmission *transmission_pending(const struct flow_delive
 /* How many of [first, end) the latest responses answered that came one after the other: there the
  * request was a Read. */
 uint64_t transmission_responded(const struct flow_delivery *d, uint64_t first, uint64_t end);
-/* [first, first + count) is missing. Where no Acks are captured it counts as not captured, unless it
- * comes yet: what is lost on the way is sent again. */
+/* [first, first + count) is missing. Where no Acks are captured it counts as not captured, unless
+ * it comes yet: what is lost on the way is sent again. */
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t time_ns);
 /* Takes that out of what is missing. False, and *filled is zero: `first` is not. */

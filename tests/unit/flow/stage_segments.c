@@ -265,10 +265,25 @@ static void tcp_answers_lost(void **state)
     says_twice(1100, 1000, 1100);
     expect_timeouts(0, 0, 3);
     assert_int_equal(path_to(d)->spurious, 3);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        now += 2 * MS;
         says_twice(1100, 1000, 1100);
+    }
     expect_timeouts(0, 0, 3);
     assert_int_equal(path_to(d)->spurious, 3);
+}
+
+/* The same D-SACK captured thrice is one. */
+static void tcp_says_twice_once(void **state)
+{
+    (void)state;
+    segment(d, back, 900, 100, 1, 500);
+    segment(d, back, 1000, 100, 1, 500);
+    now += 5 * MS;
+    segment(d, back, 900, 100, 1, 500);
+    for (int i = 0; i < 3; i++)
+        says_twice(1100, 900, 1000);
+    assert_int_equal(path_to(d)->spurious, 1);
 }
 
 /* It passed, and did not arrive; or it came late. */
@@ -328,6 +343,7 @@ int main(void)
         TEST(tcp_answers_passed),
         TEST(tcp_answers_late),
         TEST(tcp_copies_are_not_spurious),
+        TEST(tcp_says_twice_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
