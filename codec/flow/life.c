@@ -438,16 +438,23 @@ void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t 
                     int64_t time_ns)
 {
     struct rpcrdma_life *life = &flow_conn_public(conn)->life;
+    bool first = !life->has_xid;
 
     if (life->next != 0 && life->ended == RPCRDMA_ENDED_NOT)
         goes_on(conn);
+    if (!first && life->requests == 0 && !life->looked_back) {
+        life->looked_back = true;
+        look_for_xid(flow, conn); /* by the first of two Calls: one alone is perhaps a stray */
+    }
     life->last_xid = xid;
     life->last_call_ns = time_ns;
-    if (life->has_xid)
+    if (!first)
         return;
     life->has_xid = true;
     life->first_xid = xid;
-    if (life->requests > 0 && !life->looked_back)
+    if (life->requests == 0)
+        return;
+    if (!life->looked_back)
         look_late(flow, conn);
     if (life->previous != 0)
         check_place(flow, conn);

@@ -97,6 +97,7 @@ static void without_set_ups(void **state)
         reply(0x13f33cd2);
         if (cases[i].goes_on)
             rig_send_call(&rig.rig, &a, &b, 0x14f33cd2);
+        call(0x15f33cd2);
         finish();
         assert_int_equal(told[1].service_port, 0);
         assert_int_equal(told[1].life.next, cases[i].took_its_place ? 2 : 0);
@@ -105,6 +106,25 @@ static void without_set_ups(void **state)
         if (cases[i].down)
             assert_between(told[2].life.down_ns, 47 * SECOND, 47 * SECOND + 1000000);
     }
+}
+
+/* A single Call to other QPs, of which a bit may be wrong, takes no place, and none takes its. */
+static void one_message_alone(void **state)
+{
+    (void)state;
+    begin();
+    call(0x11f33cd2);
+    reply(0x11f33cd2);
+    another(SECOND / 10);
+    call(0x12f33cd2);
+    another(47 * SECOND);
+    call(0x13f33cd2);
+    reply(0x13f33cd2);
+    call(0x14f33cd2);
+    finish();
+    assert_int_equal(told[1].life.next, 3);
+    assert_int_equal(told[2].life.previous, 0);
+    assert_int_equal(told[3].life.previous, 1);
 }
 
 /* Its client's packets and its server's are two connections at first: which place it took is known
@@ -155,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_set_ups),
+        cmocka_unit_test(one_message_alone),
         cmocka_unit_test(told_as_two),
         cmocka_unit_test(ended_by_whom),
     };
