@@ -34,7 +34,8 @@ struct options {
     const struct rpcrdma_dialect *dialect; /* NULL: find out */
     gboolean json, verbose, quiet, check_icrc;
     gboolean no_sandbox, follow;
-    bool keeps_times; /* the command writes packets: with the capture's times, unless told */
+    bool keeps_times;   /* the command writes packets: with the capture's times, unless told */
+    bool headers_alone; /* it needs no payload of RDMA Writes and Read responses */
     enum options_time time_source;
     bool time_source_said;
     bool confined; /* it was done, for all files */

@@ -26,6 +26,10 @@ struct feed {
     void (*progress)(const struct feed *feed, uint64_t offset, uint64_t *read, uint64_t *size);
     /* Bytes that it takes besides its own struct. NULL: none to speak of. */
     size_t (*memory)(const struct feed *feed);
+    /* From now on payload of RDMA Writes and Read responses may be left out of what read() gives
+     * (skim.h): the file is a pcap of Ethernet whose first record begins there. NULL: never. */
+    void (*skim)(struct feed *feed, uint64_t record, bool swapped);
+    bool skims; /* it does, and is read by one thread until it does not any more */
     /* A descriptor of its own that can be had again; `rest`: it is given back until then. NULL:
      * never any. */
     bool (*has_descriptor)(const struct feed *feed);

@@ -396,6 +396,7 @@ static struct source *open_input(struct input *in, struct file *file,
     file->in->alone = config && config->alone;
     if (config && config->window > 0 && config->window < file->in->window)
         file->in->window = config->window;
+    file->headers_alone = config && config->headers_alone;
     file->source.live = file->in->live;
     if (!begin(file)) {
         snprintf(error, size, "%s", input_error(file->in));

@@ -66,6 +66,7 @@ struct file {
     uint64_t other_blocks, comments, untimed;
     uint64_t texts_left_out; /* pcapng: names and comments */
 
+    bool headers_alone;     /* as source_config has it */
     bool lengths_swapped;   /* pcap before 2.3 wrote them the other way round */
     uint32_t packet_header; /* pcap: bytes */
 };

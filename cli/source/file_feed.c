@@ -11,11 +11,13 @@
 
 #include "source/input.h"
 #include "source/opened.h"
+#include "source/skim.h"
 
 /*
- * Files are read, not mapped: copying into a buffer that stays in the processor's cache costs what
- * mapping pages does, the bytes are at hand then, and a file that is cut short under us (a
- * ring-buffer capture that comes round) ends early instead of turning into a signal.
+ * Files are read, and mapped only for who wants headers alone (skim.h): copying into a buffer that
+ * stays in the processor's cache costs what mapping pages does, the bytes are at hand then, and a
+ * file that is cut short under us (a ring-buffer capture that comes round) ends early instead of
+ * turning into a signal.
  */
 
 struct file_feed {
@@ -23,8 +25,9 @@ struct file_feed {
     int fd;
     bool borrowed; /* it stays open: others read it, too */
     bool regular;
-    uint64_t size; /* of a regular file, the most that was seen */
-    char *path;    /* to open it again; NULL: it cannot be */
+    uint64_t size;     /* of a regular file, the most that was seen */
+    struct skim *skim; /* NULL: all of it is read */
+    char *path;        /* to open it again; NULL: it cannot be */
     dev_t device;
     ino_t inode;
 };
@@ -51,7 +54,7 @@ static bool file_has_descriptor(const struct feed *feed)
 {
     const struct file_feed *file = (const struct file_feed *)feed;
 
-    return file->path && file->fd >= 0;
+    return file->path && file->fd >= 0 && !file->skim;
 }
 
 static void file_rest(struct feed *feed)
@@ -98,11 +101,24 @@ static ssize_t file_read_at(const struct feed *feed, uint8_t *to, size_t n, uint
     return got;
 }
 
+static void end_skim(struct file_feed *file)
+{
+    skim_end(file->skim);
+    file->skim = NULL;
+    file->feed.skims = false;
+}
+
 static ssize_t file_read(struct feed *feed, uint8_t *to, size_t n)
 {
     struct file_feed *file = (struct file_feed *)feed;
     ssize_t got;
 
+    if (file->skim && skim_fill(file->skim, to, n, feed->offset)) {
+        feed->offset += n;
+        return (ssize_t)n;
+    }
+    if (file->skim)
+        end_skim(file);
     if (file->regular) {
         got = file_read_at(feed, to, n, feed->offset);
     } else {
@@ -125,9 +141,20 @@ static void file_progress(const struct feed *feed, uint64_t offset, uint64_t *re
     *size = __atomic_load_n(&((const struct file_feed *)feed)->size, __ATOMIC_RELAXED);
 }
 
+static void file_skim(struct feed *feed, uint64_t record, bool swapped)
+{
+    struct file_feed *file = (struct file_feed *)feed;
+
+    if (file->regular && file->fd >= 0 && !file->skim)
+        file->skim = skim_begin(file->fd, record, swapped);
+    feed->skims = file->skim != NULL;
+}
+
 static void file_free(struct feed *feed)
 {
     struct file_feed *file = (struct file_feed *)feed;
+
+    skim_end(file->skim);
 
     /* whoever reads the same descriptor after us goes on where we stopped */
     if (file->fd == STDIN_FILENO && file->regular)
@@ -202,6 +229,7 @@ static struct input *begin(const char *path, int fd, size_t window, char *error,
     file->feed.read = file_read;
     file->feed.has_descriptor = file_has_descriptor;
     file->feed.rest = file_rest;
+    file->feed.skim = file_skim;
     file->feed.free = file_free;
     file->fd = fd >= 0 ? fd : standard_input ? STDIN_FILENO : opened_take(path, &file->borrowed);
     if (file->fd < 0) {

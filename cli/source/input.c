@@ -168,7 +168,8 @@ enum input_status input_fill(struct input *in, size_t n)
 {
     if (in->pinned)
         return INPUT_AGAIN;
-    if (!in->alone && !in->live && in->base + in->end >= (uint64_t)INPUT_ALONE * in->window) {
+    if (!in->alone && !in->live && !in->feed->skims &&
+        in->base + in->end >= (uint64_t)INPUT_ALONE * in->window) {
         in->alone = true; /* asked once */
         in->ahead = ahead_begin(in->feed, in->window);
     }

@@ -12,7 +12,7 @@
 
 #include "source/file.h"
 
-enum { FILE_HEADER = 24, PACKET_HEADER = 16, PACKET_HEADER_MODIFIED = 24 };
+enum { FILE_HEADER = 24, PACKET_HEADER = 16, PACKET_HEADER_MODIFIED = 24, LINK_ETHERNET = 1 };
 
 static uint32_t per_second(const struct file_interface *interface)
 {
@@ -196,6 +196,9 @@ bool pcap_begin(struct file *file)
     interface->linktype = file_u32(file, p + 20) & 0x03ffffff;
     interface->exponent = (uint8_t)exponent;
     in->pos += FILE_HEADER;
+    if (file->headers_alone && in->feed->skim && !file->lengths_swapped &&
+        file->packet_header == PACKET_HEADER && interface->linktype == LINK_ETHERNET)
+        in->feed->skim(in->feed, input_offset(in), file->swapped);
     file->next = next;
     file->at_hand = at_hand;
     return true;

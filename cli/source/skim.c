@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/skim.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "source/file.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+enum {
+    WINDOW = 2 * 1024 * 1024,
+    LEAD = 2, /* windows that the thread is ahead, at most */
+    RECORD = 16,
+    HEADERS = 96, /* the record's, and all of a Write's or a response's */
+    AHEAD = 6,    /* packets that are asked for, as file_ahead() does */
+    NOT_WORTH = 4 * 1024 * 1024,
+};
+
+struct skim {
+    int fd;
+    bool swapped;
+    uint64_t size;      /* of the file, at least */
+    uint8_t *map;       /* all of the file; those pages alone that are in hand take memory */
+    uint64_t window;    /* where the caller looks */
+    uint64_t gone;      /* windows before it are not mapped any more */
+    uint64_t pos, next; /* the record in hand, and the one behind it */
+    uint64_t keep;      /* up to there it is copied */
+    uint8_t *head;      /* where its headers are: in the caller's buffer, or these: */
+    uint8_t own[HEADERS];
+    int64_t worth; /* bytes left out less those copied, at most NOT_WORTH */
+    sigjmp_buf cut;
+    bool threaded, stop;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t moved; /* window or stop did */
+};
+
+/* Who copies in this thread. */
+static _Thread_local struct skim *volatile copying;
+static struct sigaction before;
+static unsigned all; /* of them that there are: sources are opened and closed by one thread */
+
+/* The file was cut, or cannot be read. Signals of others are for who had them before. */
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    struct skim *skim = copying;
+    uintptr_t at = (uintptr_t)info->si_addr;
+
+    (void)context;
+    if (skim && info->si_code > 0 && at >= (uintptr_t)skim->map &&
+        at < (uintptr_t)skim->map + skim->size)
+        siglongjmp(skim->cut, 1);
+    sigaction(number, &before, NULL);
+    if (info->si_code <= 0)
+        raise(number);
+}
+
+/* Fills the page tables of a window. */
+static bool populate(const struct skim *skim, uint64_t window)
+{
+    uint64_t at = window * WINDOW, left = skim->size - at;
+
+    return at >= skim->size ||
+           madvise(skim->map + at, left < WINDOW ? (size_t)left : WINDOW, MADV_POPULATE_READ) == 0;
+}
+
+/* The windows before this one are not looked at any more. */
+static void let_go(struct skim *skim, uint64_t window)
+{
+    if (window > skim->gone)
+        munmap(skim->map + skim->gone * WINDOW, (size_t)(window - skim->gone) * WINDOW);
+    skim->gone = window > skim->gone ? window : skim->gone;
+}
+
+/* Populates windows before the caller comes to them, and lets go of those behind. It is never
+ * waited for: where it is late, the caller's looking does. */
+static void *run_ahead(void *argument)
+{
+    struct skim *skim = argument;
+    uint64_t window = 0, at;
+
+    pthread_mutex_lock(&skim->mutex);
+    while (!skim->stop) {
+        at = skim->window;
+        if (window > at + LEAD || window * WINDOW >= skim->size) {
+            if (skim->gone < at) {
+                pthread_mutex_unlock(&skim->mutex);
+                let_go(skim, at);
+                pthread_mutex_lock(&skim->mutex);
+            } else {
+                pthread_cond_wait(&skim->moved, &skim->mutex);
+            }
+            continue;
+        }
+        window = window > at ? window : at + 1;
+        pthread_mutex_unlock(&skim->mutex);
+        (void)populate(skim, window++);
+        let_go(skim, at);
+        pthread_mutex_lock(&skim->mutex);
+    }
+    pthread_mutex_unlock(&skim->mutex);
+    return NULL;
+}
+
+static __attribute__((noinline)) void move(struct skim *skim, uint64_t window)
+{
+    if (!skim->threaded) {
+        let_go(skim, window);
+        (void)populate(skim, window);
+        skim->window = window;
+        return;
+    }
+    pthread_mutex_lock(&skim->mutex);
+    skim->window = window;
+    pthread_cond_signal(&skim->moved);
+    pthread_mutex_unlock(&skim->mutex);
+}
+
+/* Places never go back. */
+static inline const uint8_t *look(struct skim *skim, uint64_t place)
+{
+    if (place / WINDOW != skim->window)
+        move(skim, place / WINDOW);
+    return skim->map + place;
+}
+
+/* A packet of an RDMA Write, or of a Read response, of RoCEv2 over IPv4 without options, and with
+ * nothing behind it but a frame check sequence: switches write times there. */
+static bool is_bulk(const uint8_t *p, uint32_t caplen)
+{
+    enum { ETHERNET = 14, UDP = 34, BTH = 42, BEHIND_MOST = 8 };
+    enum { WRITE_FIRST = 6, RESPONSE_FIRST = 13, RESPONSE_LAST = 16, RESERVED = 12 };
+    uint32_t ip = (uint32_t)p[16] << 8 | p[17], udp = (uint32_t)p[38] << 8 | p[39];
+    uint8_t opcode;
+
+    if (p[12] != 8 || p[13] != 0 || p[ETHERNET] != 0x45 || p[23] != 17 || p[20] & 0x3f ||
+        p[21] != 0 || p[UDP + 2] != 4791 >> 8 || p[UDP + 3] != (4791 & 0xff))
+        return false;
+    opcode = p[BTH];
+    return (p[BTH + 1] & 0x0f) == 0 && opcode >= WRITE_FIRST && opcode <= RESPONSE_LAST &&
+           opcode != RESERVED && ip == udp + 20 && ETHERNET + ip + BEHIND_MOST >= caplen;
+}
+
+/* Takes the record at skim->next in hand, of which the buffer has room for `room` bytes at `to`.
+ * False: it cannot be mapped, or is no record. */
+static bool take(struct skim *skim, uint8_t *to, uint64_t room)
+{
+    const uint8_t *p = look(skim, skim->next);
+    uint32_t caplen;
+
+    skim->head = room >= HEADERS ? to : skim->own;
+    memcpy(skim->head, p, HEADERS);
+    caplen = file_word(skim->head + 8, skim->swapped);
+    if (caplen > SOURCE_MAX_PACKET)
+        return false;
+    skim->pos = skim->next;
+    skim->next += RECORD + caplen;
+    skim->keep = skim->next;
+    if (caplen > HEADERS && is_bulk(skim->head + RECORD, caplen)) {
+        size_t ahead = AHEAD * (size_t)(RECORD + caplen);
+
+        skim->keep = skim->pos + HEADERS;
+        __builtin_prefetch(p + ahead);
+        __builtin_prefetch(p + ahead + 64);
+    }
+    return true;
+}
+
+/* Copies what is kept of the record in hand between `offset` and `end`. */
+static bool copy(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
+{
+    uint64_t place = skim->pos > offset ? skim->pos : offset;
+    uint64_t until = skim->keep < end ? skim->keep : end;
+    uint64_t headers = skim->pos + HEADERS;
+
+    if (place < headers && place < until) {
+        size_t n = (size_t)((headers < until ? headers : until) - place);
+
+        if (skim->head == skim->own)
+            memcpy(to + (place - offset), skim->own + (place - skim->pos), n);
+        place += n;
+    }
+    while (place < until) {
+        uint64_t n = WINDOW - place % WINDOW;
+
+        n = until - place < n ? until - place : n;
+        memcpy(to + (place - offset), look(skim, place), n);
+        place += n;
+    }
+    return true;
+}
+
+static bool fill(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
+{
+    uint64_t left_out = 0;
+
+    if (skim->next > offset && !copy(skim, to, offset, end)) /* what lies in two slots */
+        return false;
+    while (skim->next < end) {
+        uint64_t place = skim->next;
+
+        if (place < offset) { /* what was read */
+            if (!take(skim, NULL, 0))
+                return false;
+            if (skim->next > offset && !copy(skim, to, offset, end))
+                return false;
+            continue;
+        }
+        if (!take(skim, to + (place - offset), end - place) || !copy(skim, to, offset, end))
+            return false;
+        left_out += skim->next - skim->keep;
+    }
+    if (skim->head != skim->own)
+        memcpy(skim->own, skim->head, HEADERS); /* the buffer is the caller's again */
+    skim->head = skim->own;
+    skim->worth += 2 * (int64_t)left_out - (int64_t)(end - offset);
+    if (skim->worth > NOT_WORTH)
+        skim->worth = NOT_WORTH;
+    return true;
+}
+
+/* All that was mapped was still there. */
+static bool is_whole(const struct skim *skim, uint64_t end)
+{
+    struct stat st;
+
+    return fstat(skim->fd, &st) == 0 && st.st_size >= 0 && (uint64_t)st.st_size >= end;
+}
+
+/* False also where the signal came. */
+static bool fill_guarded(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
+{
+    bool good;
+
+    if (sigsetjmp(skim->cut, 0) != 0) {
+        copying = NULL;
+        return false;
+    }
+    copying = skim;
+    good = fill(skim, to, offset, end);
+    copying = NULL;
+    return good;
+}
+
+bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
+{
+    uint64_t end = offset + n;
+
+    return skim->worth >= -NOT_WORTH && end + HEADERS <= skim->size &&
+           fill_guarded(skim, to, offset, end) && is_whole(skim, end + HEADERS);
+}
+
+/* One that populates ahead, where there is a processor for it. */
+static void begin_thread(struct skim *skim)
+{
+    cpu_set_t set;
+    sigset_t every, before_it;
+
+    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) < 2)
+        return;
+    pthread_mutex_init(&skim->mutex, NULL);
+    pthread_cond_init(&skim->moved, NULL);
+    sigfillset(&every); /* signals are for the program's thread */
+    pthread_sigmask(SIG_BLOCK, &every, &before_it);
+    skim->threaded = pthread_create(&skim->thread, NULL, run_ahead, skim) == 0;
+    pthread_sigmask(SIG_SETMASK, &before_it, NULL);
+}
+
+static void end_thread(struct skim *skim)
+{
+    if (!skim->threaded)
+        return;
+    pthread_mutex_lock(&skim->mutex);
+    skim->stop = true;
+    pthread_cond_signal(&skim->moved);
+    pthread_mutex_unlock(&skim->mutex);
+    pthread_join(skim->thread, NULL);
+    pthread_cond_destroy(&skim->moved);
+    pthread_mutex_destroy(&skim->mutex);
+}
+
+struct skim *skim_begin(int fd, uint64_t record, bool swapped)
+{
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    struct skim *skim;
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < SKIM_LEAST ||
+        (uint64_t)st.st_size > SIZE_MAX / 4)
+        return NULL;
+    skim = calloc(1, sizeof(*skim));
+    if (!skim)
+        return NULL;
+    skim->fd = fd;
+    skim->swapped = swapped;
+    skim->size = (uint64_t)st.st_size;
+    skim->next = record;
+    skim->head = skim->own;
+    skim->window = record / WINDOW;
+    skim->map = mmap(NULL, (size_t)skim->size, PROT_READ, MAP_SHARED, fd, 0);
+    if (skim->map == MAP_FAILED) {
+        free(skim);
+        return NULL;
+    }
+    sigemptyset(&action.sa_mask);
+    if (!populate(skim, skim->window) || (all == 0 && sigaction(SIGBUS, &action, &before) != 0)) {
+        munmap(skim->map, (size_t)skim->size);
+        free(skim);
+        return NULL;
+    }
+    all++;
+    begin_thread(skim);
+    return skim;
+}
+
+void skim_end(struct skim *skim)
+{
+    if (!skim)
+        return;
+    end_thread(skim);
+    if (--all == 0)
+        sigaction(SIGBUS, &before, NULL);
+    if (skim->gone * WINDOW < skim->size)
+        munmap(skim->map + skim->gone * WINDOW, (size_t)(skim->size - skim->gone * WINDOW));
+    free(skim);
+}

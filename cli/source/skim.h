@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_SKIM_H
+#define RPCRDMA_CLI_SOURCE_SKIM_H
+
+/*
+ * A large plain pcap file for who looks at no payload of RDMA Writes and Read responses: it is
+ * mapped, and of such packets only the headers are copied into the caller's buffer; everything else
+ * is, whole. Where it cannot, or need not, be done the caller reads. A second thread, where there
+ * is a processor for it, fills page tables ahead, 2 MiB at a time, and frees those behind.
+ *
+ * What is mapped is looked at once, by the copying alone: decoders see the copy, so that another
+ * program that writes the file changes nothing under them; and only the copying meets the signal of
+ * a file that was cut.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SKIM_LEAST = 8 * 1024 * 1024 }; /* smaller files are read */
+
+struct skim;
+
+/* `record`: where the first packet's record begins in the file; `swapped`: its byte order is not
+ * ours. NULL: read. */
+struct skim *skim_begin(int fd, uint64_t record, bool swapped);
+
+/* Gives n bytes from `offset`, which is where the call before ended, or anywhere from the first
+ * record on. What payload is left out is whatever was at `to`. False: read these, and all that
+ * follow; it is of no use any more. */
+bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset);
+
+void skim_end(struct skim *skim); /* NULL is fine */
+
+#endif

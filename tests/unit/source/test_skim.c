@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* Large files of which payload is left out: all else is there as it is in the file, whatever lies
+ * across slots and windows, and whoever cuts the file meanwhile. */
+
+#include "test_file.h"
+
+enum { MIB = 1024 * 1024, SIZE = 13 * MIB, HEADERS = 80, RECORD = 16, FILE_HEADER = 24 };
+
+static uint8_t *file;
+static size_t size, packets_in_file;
+
+static void put32(uint8_t *p, uint32_t v, bool big)
+{
+    for (int i = 0; i < 4; i++)
+        p[i] = (uint8_t)(v >> (big ? 24 - 8 * i : 8 * i));
+}
+
+/* An RDMA Write's or a Read response's packet. */
+static void put_bulk(uint8_t *p, uint32_t caplen, uint8_t opcode)
+{
+    uint32_t ip = caplen - 14, udp = ip - 20;
+
+    p[12] = 8, p[13] = 0, p[14] = 0x45, p[20] = p[21] = 0, p[23] = 17;
+    p[16] = (uint8_t)(ip >> 8), p[17] = (uint8_t)ip;
+    p[36] = 4791 >> 8, p[37] = 4791 & 0xff;
+    p[38] = (uint8_t)(udp >> 8), p[39] = (uint8_t)udp;
+    p[42] = opcode, p[43] = 0;
+}
+
+static bool is_bulk(size_t i)
+{
+    return i % 16 >= 4;
+}
+
+/* Mostly bulk, between packets of all sizes. */
+static void make(bool big)
+{
+    static const uint32_t others[] = {0, 60, 230, 97, 80, 66, 9000, 70000, SOURCE_MAX_PACKET, 1};
+    static const uint8_t opcodes[] = {6, 7, 8, 9, 10, 11, 13, 14, 15, 16};
+    uint32_t random = 1;
+
+    file = malloc(SIZE + 2 * MIB);
+    assert_non_null(file);
+    for (size_t i = 0; i < SIZE + 2 * MIB; i++)
+        file[i] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
+    memset(file, 0, FILE_HEADER);
+    put32(file, 0xa1b2c3d4, big);
+    file[big ? 5 : 4] = 2, file[big ? 7 : 6] = 4;
+    put32(file + 20, 1, big);
+    size = FILE_HEADER;
+    for (packets_in_file = 0; size < SIZE; packets_in_file++) {
+        size_t i = packets_in_file;
+        uint32_t caplen = is_bulk(i) ? (i % 3 ? 4170 : 1098) : others[i / 16 % 10];
+        uint8_t *p = file + size;
+
+        if (caplen >= 9000 && i % 640 != 16 * 6 + 1 && i % 640 != 16 * 7 + 1 &&
+            i % 640 != 16 * 8 + 1) /* few */
+            caplen = 90;
+        put32(p, (uint32_t)i, big);
+        put32(p + 4, 0, big);
+        put32(p + 8, caplen, big);
+        put32(p + 12, caplen, big);
+        if (is_bulk(i))
+            put_bulk(p + RECORD, caplen, opcodes[i % 10]);
+        size += RECORD + caplen;
+    }
+    write_file(file, size);
+}
+
+struct run {
+    size_t seen, offset; /* packets, and where the next is in the file */
+    size_t without;      /* payload that was not there */
+};
+
+static void look(struct run *run, const struct source_packet *one)
+{
+    const uint8_t *p = file + run->offset + RECORD;
+    const struct rpcrdma_packet *packet = &one->packet;
+    bool bulk = is_bulk(run->seen);
+
+    assert_int_equal(packet->frame, run->seen + 1);
+    assert_int_equal(packet->time_ns, (int64_t)run->seen * 1000000000);
+    if (!one->cut)
+        assert_memory_equal(packet->data, p, bulk ? HEADERS : packet->caplen);
+    if (bulk && !one->cut)
+        run->without += memcmp(packet->data, p, packet->caplen) != 0;
+    run->seen++;
+    run->offset += RECORD + packet->caplen;
+}
+
+/* How the file is read, and to how many bytes it is cut once so many were given. */
+struct how {
+    size_t window;
+    bool alone;
+    size_t cut_at, cut_to;
+};
+
+static struct run read_it(const struct how *how)
+{
+    const struct source_config config = {
+        .window = how->window, .alone = how->alone, .headers_alone = true};
+    struct source *source = source_file_open(path, &config, error, sizeof(error));
+    struct source_packet packets[SOURCE_BATCH];
+    struct run run = {.offset = FILE_HEADER};
+    enum source_status status;
+    bool cut = how->cut_to == 0;
+    size_t n;
+
+    assert_non_null(source);
+    error[0] = '\0';
+    while ((status = source_next(source, packets, SOURCE_BATCH, &n)) != SOURCE_END) {
+        if (status == SOURCE_ERROR)
+            snprintf(error, sizeof(error), "%s", source->error);
+        for (size_t i = 0; i < n; i++)
+            look(&run, &packets[i]);
+        if (!cut && run.offset > how->cut_at) {
+            assert_int_equal(truncate(path, (off_t)how->cut_to), 0);
+            cut = true;
+        }
+    }
+    source_close(source);
+    return run;
+}
+
+static void test_whole(void **state)
+{
+    static const struct how hows[] = {{0}, {.alone = true}, {.window = 4096}, {.window = 70001}};
+
+    (void)state;
+    for (int big = 0; big <= 1; big++) {
+        make(big);
+        for (size_t i = 0; i < sizeof(hows) / sizeof(hows[0]); i++) {
+            struct run run = read_it(&hows[i]);
+
+            assert_string_equal(error, "");
+            assert_int_equal(run.seen, packets_in_file);
+            assert_int_equal(run.offset, size);
+            assert_true(run.without > packets_in_file / 2); /* it was not simply read */
+        }
+        free(file);
+    }
+}
+
+/* Within a window that is mapped, in the middle of a page, behind it, and before it. */
+static void test_cut_under_us(void **state)
+{
+    static const struct how hows[] = {
+        {.alone = true, .cut_at = 4 * MIB, .cut_to = 5 * MIB + 600 * 1024},
+        {.alone = true, .cut_at = 4 * MIB, .cut_to = 5 * MIB + 600 * 1024 + 99},
+        {.alone = true, .cut_at = 5 * MIB, .cut_to = 9 * MIB + 4096},
+        {.alone = true, .cut_at = 5 * MIB, .cut_to = 4096},
+        {.window = 4096, .alone = true, .cut_at = 4 * MIB, .cut_to = 5 * MIB - 50},
+        {.window = 4096, .alone = true, .cut_at = 4 * MIB, .cut_to = 5 * MIB + 8192 - 50},
+        {.cut_at = 3 * MIB, .cut_to = 7 * MIB + 5},
+        {.cut_at = 4 * MIB, .cut_to = 5 * MIB + 99},
+    };
+
+    (void)state;
+    make(false);
+    for (size_t i = 0; i < sizeof(hows) / sizeof(hows[0]); i++) {
+        struct run run;
+
+        write_file(file, size);
+        run = read_it(&hows[i]);
+        assert_error("the file was cut short while it was read");
+        assert_true(run.without > 100);
+        if (hows[i].alone && hows[i].cut_to > hows[i].cut_at)
+            assert_int_equal(run.offset, hows[i].cut_to);
+        assert_true(run.offset >= hows[i].cut_at && run.offset < size);
+    }
+    free(file);
+}
+
+/* A record that cannot be: as where all of it is read. */
+static void test_damaged(void **state)
+{
+    struct run run;
+
+    (void)state;
+    make(false);
+    for (size_t offset = FILE_HEADER;;) {
+        uint32_t caplen;
+
+        memcpy(&caplen, file + offset + 8, sizeof(caplen));
+        if (offset > 6 * MIB) {
+            memset(file + offset + 8, 0xff, 4);
+            write_file(file, size);
+            run = read_it(&(struct how){0});
+            assert_error("cannot have 4294967295 bytes: damaged");
+            assert_int_equal(run.offset, offset);
+            break;
+        }
+        offset += RECORD + caplen;
+    }
+    free(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_cut_under_us),
+        cmocka_unit_test(test_damaged),
+    };
+
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
