@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "source/file.h"
@@ -18,7 +19,8 @@
 
 enum {
     WINDOW = 2 * 1024 * 1024,
-    LEAD = 2, /* windows that the thread is ahead, at most */
+    LEAD = 2,   /* windows that the thread is ahead, at most */
+    BEHIND = 3, /* that the caller leaves to the thread, at most: 16 MiB are resident in all */
     RECORD = 16,
     HEADERS = 96, /* the record's, and all of a Write's or a response's */
     AHEAD = 6,    /* packets that are asked for, as file_ahead() does */
@@ -31,7 +33,8 @@ struct skim {
     uint64_t size;      /* of the file, at least */
     uint8_t *map;       /* all of the file; those pages alone that are in hand take memory */
     uint64_t window;    /* where the caller looks */
-    uint64_t gone;      /* windows before it are not mapped any more */
+    uint64_t gone;      /* windows before it are let go of, or are just being */
+    uint64_t done;      /* where the last call ended */
     uint64_t pos, next; /* the record in hand, and the one behind it */
     uint64_t keep;      /* up to there it is copied */
     uint8_t *head;      /* where its headers are: in the caller's buffer, or these: */
@@ -73,39 +76,36 @@ static bool populate(const struct skim *skim, uint64_t window)
            madvise(skim->map + at, left < WINDOW ? (size_t)left : WINDOW, MADV_POPULATE_READ) == 0;
 }
 
-/* The windows before this one are not looked at any more. */
-static void let_go(struct skim *skim, uint64_t window)
+/* Nothing is looked at there any more. The address stays ours, as the thread may be late in filling
+ * it; page tables are freed. */
+static void let_go(const struct skim *skim, uint64_t from, uint64_t to)
 {
-    if (window > skim->gone)
-        munmap(skim->map + skim->gone * WINDOW, (size_t)(window - skim->gone) * WINDOW);
-    skim->gone = window > skim->gone ? window : skim->gone;
+    (void)mmap(skim->map + from * WINDOW, (size_t)(to - from) * WINDOW, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-/* Populates windows before the caller comes to them, and lets go of those behind. It is never
- * waited for: where it is late, the caller's looking does. */
+/* Populates windows before the caller comes to them, and lets go of those behind, one at a time. It
+ * is never waited for: where it is late, the caller does either. */
 static void *run_ahead(void *argument)
 {
     struct skim *skim = argument;
-    uint64_t window = 0, at;
+    uint64_t window = 0, gone;
 
     pthread_mutex_lock(&skim->mutex);
     while (!skim->stop) {
-        at = skim->window;
-        if (window > at + LEAD || window * WINDOW >= skim->size) {
-            if (skim->gone < at) {
-                pthread_mutex_unlock(&skim->mutex);
-                let_go(skim, at);
-                pthread_mutex_lock(&skim->mutex);
-            } else {
-                pthread_cond_wait(&skim->moved, &skim->mutex);
-            }
-            continue;
+        window = window > skim->window ? window : skim->window + 1;
+        if (window <= skim->window + LEAD && window <= skim->size / WINDOW) {
+            pthread_mutex_unlock(&skim->mutex);
+            (void)populate(skim, window++);
+            pthread_mutex_lock(&skim->mutex);
+        } else if (skim->gone < skim->window) {
+            gone = skim->gone++;
+            pthread_mutex_unlock(&skim->mutex);
+            let_go(skim, gone, gone + 1);
+            pthread_mutex_lock(&skim->mutex);
+        } else {
+            pthread_cond_wait(&skim->moved, &skim->mutex);
         }
-        window = window > at ? window : at + 1;
-        pthread_mutex_unlock(&skim->mutex);
-        (void)populate(skim, window++);
-        let_go(skim, at);
-        pthread_mutex_lock(&skim->mutex);
     }
     pthread_mutex_unlock(&skim->mutex);
     return NULL;
@@ -113,16 +113,23 @@ static void *run_ahead(void *argument)
 
 static __attribute__((noinline)) void move(struct skim *skim, uint64_t window)
 {
+    uint64_t gone;
+
     if (!skim->threaded) {
-        let_go(skim, window);
+        let_go(skim, skim->gone, window);
         (void)populate(skim, window);
-        skim->window = window;
+        skim->gone = skim->window = window;
         return;
     }
     pthread_mutex_lock(&skim->mutex);
+    gone = skim->gone;
     skim->window = window;
+    if (window > gone + BEHIND)
+        skim->gone = window;
     pthread_cond_signal(&skim->moved);
     pthread_mutex_unlock(&skim->mutex);
+    if (window > gone + BEHIND)
+        let_go(skim, gone, window);
 }
 
 /* Places never go back. */
@@ -176,7 +183,7 @@ static bool take(struct skim *skim, uint8_t *to, uint64_t room)
 }
 
 /* Copies what is kept of the record in hand between `offset` and `end`. */
-static bool copy(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
+static void copy(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
 {
     uint64_t place = skim->pos > offset ? skim->pos : offset;
     uint64_t until = skim->keep < end ? skim->keep : end;
@@ -196,27 +203,27 @@ static bool copy(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
         memcpy(to + (place - offset), look(skim, place), n);
         place += n;
     }
-    return true;
 }
 
 static bool fill(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
 {
     uint64_t left_out = 0;
 
-    if (skim->next > offset && !copy(skim, to, offset, end)) /* what lies in two slots */
-        return false;
+    if (skim->next > offset) /* what lies in two slots */
+        copy(skim, to, offset, end);
     while (skim->next < end) {
         uint64_t place = skim->next;
 
         if (place < offset) { /* what was read */
             if (!take(skim, NULL, 0))
                 return false;
-            if (skim->next > offset && !copy(skim, to, offset, end))
-                return false;
+            if (skim->next > offset)
+                copy(skim, to, offset, end);
             continue;
         }
-        if (!take(skim, to + (place - offset), end - place) || !copy(skim, to, offset, end))
+        if (!take(skim, to + (place - offset), end - place))
             return false;
+        copy(skim, to, offset, end);
         left_out += skim->next - skim->keep;
     }
     if (skim->head != skim->own)
@@ -255,8 +262,11 @@ bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
 {
     uint64_t end = offset + n;
 
-    return skim->worth >= -NOT_WORTH && end + HEADERS <= skim->size &&
-           fill_guarded(skim, to, offset, end) && is_whole(skim, end + HEADERS);
+    if (offset < skim->done || skim->worth < -NOT_WORTH || n > skim->size ||
+        end + HEADERS > skim->size)
+        return false;
+    skim->done = end;
+    return fill_guarded(skim, to, offset, end) && is_whole(skim, end + HEADERS);
 }
 
 /* One that populates ahead, where there is a processor for it. */
@@ -288,6 +298,17 @@ static void end_thread(struct skim *skim)
     pthread_mutex_destroy(&skim->mutex);
 }
 
+/* Nobody counts addresses, of which the file would take as many as it has bytes; and the signal
+ * comes to the handler. */
+static bool is_allowed(void)
+{
+    struct rlimit addresses;
+    sigset_t blocked;
+
+    return getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur == RLIM_INFINITY &&
+           pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 && !sigismember(&blocked, SIGBUS);
+}
+
 struct skim *skim_begin(int fd, uint64_t record, bool swapped)
 {
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
@@ -295,7 +316,7 @@ struct skim *skim_begin(int fd, uint64_t record, bool swapped)
     struct stat st;
 
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < SKIM_LEAST ||
-        (uint64_t)st.st_size > SIZE_MAX / 4)
+        (uint64_t)st.st_size > SIZE_MAX / 4 || !is_allowed())
         return NULL;
     skim = calloc(1, sizeof(*skim));
     if (!skim)
@@ -303,9 +324,9 @@ struct skim *skim_begin(int fd, uint64_t record, bool swapped)
     skim->fd = fd;
     skim->swapped = swapped;
     skim->size = (uint64_t)st.st_size;
-    skim->next = record;
+    skim->next = skim->done = record;
     skim->head = skim->own;
-    skim->window = record / WINDOW;
+    skim->window = skim->gone = record / WINDOW;
     skim->map = mmap(NULL, (size_t)skim->size, PROT_READ, MAP_SHARED, fd, 0);
     if (skim->map == MAP_FAILED) {
         free(skim);
@@ -329,7 +350,6 @@ void skim_end(struct skim *skim)
     end_thread(skim);
     if (--all == 0)
         sigaction(SIGBUS, &before, NULL);
-    if (skim->gone * WINDOW < skim->size)
-        munmap(skim->map + skim->gone * WINDOW, (size_t)(skim->size - skim->gone * WINDOW));
+    munmap(skim->map, (size_t)skim->size);
     free(skim);
 }

@@ -6,7 +6,8 @@
  * A large plain pcap file for who looks at no payload of RDMA Writes and Read responses: it is
  * mapped, and of such packets only the headers are copied into the caller's buffer; everything else
  * is, whole. Where it cannot, or need not, be done the caller reads. A second thread, where there
- * is a processor for it, fills page tables ahead, 2 MiB at a time, and frees those behind.
+ * is a processor for it, fills page tables ahead, 2 MiB at a time, and frees those behind; whatever
+ * it is late with, 16 MiB at most are mapped in.
  *
  * What is mapped is looked at once, by the copying alone: decoders see the copy, so that another
  * program that writes the file changes nothing under them; and only the copying meets the signal of

@@ -13,6 +13,7 @@ import command
 import pcap
 
 CALLBACK = 'roce-nfs41-callback'
+BULK = 'roce-long-call'  # more than half of it is payload of Read responses and Writes
 
 
 SVG = '{http://www.w3.org/2000/svg}'
@@ -161,6 +162,30 @@ class Credits(command.CommandTest):
         path = self.file(blob[:len(blob) * 2 // 3])
         result = json.loads(self.run_command('credits', '--json', path, status=2))
         self.assertGreater(result['connections'][0]['directions'][0]['calls'], 10)
+
+    def test_large(self):
+        """Payload is left out of large files: whole, cut, damaged, they are as where a pipe is read."""
+        packets = self.packets(BULK)
+        path = os.path.join(self.folder, 'large.pcap')
+        span = packets[-1].time_ns - packets[0].time_ns + 10**9
+        times = 10 * 2**20 // sum(16 + len(packet.data) for packet in packets) + 1
+        offsets = pcap.write(path, [packet._replace(time_ns=packet.time_ns + span * i)
+                                    for i in range(times) for packet in packets])
+        with open(path, 'rb') as file:
+            whole = file.read()
+        at = offsets[len(offsets) // 2] + 8
+        for status, blob in ((0, whole), (2, whole[:-7]), (2, whole[:-70]),
+                             (2, whole[:at] + b'\xff' * 4 + whole[at + 4:])):
+            self.file(blob, 'large.pcap')
+            first = self.run_command('credits', '--json', path, status=status)
+            error = self.stderr.replace(path, 'standard input')
+            self.assertEqual(self.run_command('credits', '--json', '-', stdin=blob, status=status), first)
+            self.assertEqual(self.stderr, error)
+            with open(path, 'rb') as file:
+                run = subprocess.run([command.RPCRDMA, 'credits', '--json', '-'], stdin=file, capture_output=True,
+                                     check=False, timeout=120)
+            self.assertEqual((run.returncode, run.stdout.decode(), run.stderr.decode()), (status, first, error))
+            self.assertGreater(json.loads(first)['connections'][0]['directions'][0]['calls'], 0)
 
 
 if __name__ == '__main__':

@@ -3,6 +3,9 @@
 /* Large files of which payload is left out: all else is there as it is in the file, whatever lies
  * across slots and windows, and whoever cuts the file meanwhile. */
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include "test_file.h"
 
 enum { MIB = 1024 * 1024, SIZE = 13 * MIB, HEADERS = 80, RECORD = 16, FILE_HEADER = 24 };
@@ -196,12 +199,37 @@ static void test_damaged(void **state)
     free(file);
 }
 
+/* Who limits addresses means memory, and a blocked signal would end the program: it is read. */
+static void test_not_mapped(void **state)
+{
+    const struct rlimit limited = {(rlim_t)1 << 46, RLIM_INFINITY};
+    struct rlimit before;
+    sigset_t signals;
+
+    (void)state;
+    make(false);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    if (sizeof(rlim_t) == 8 && before.rlim_max == RLIM_INFINITY) {
+        assert_int_equal(setrlimit(RLIMIT_AS, &limited), 0);
+        assert_int_equal(read_it(&(struct how){0}).without, 0);
+        assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    }
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGBUS);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &signals, NULL), 0);
+    assert_int_equal(read_it(&(struct how){0}).without, 0);
+    assert_int_equal(sigprocmask(SIG_UNBLOCK, &signals, NULL), 0);
+    assert_true(read_it(&(struct how){0}).without > 0);
+    free(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_cut_under_us),
         cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_not_mapped),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
