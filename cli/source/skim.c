@@ -332,6 +332,7 @@ struct skim *skim_begin(int fd, uint64_t record, bool swapped)
         free(skim);
         return NULL;
     }
+    (void)madvise(skim->map, (size_t)skim->size, MADV_SEQUENTIAL); /* read ahead from the disk */
     sigemptyset(&action.sa_mask);
     if (!populate(skim, skim->window) || (all == 0 && sigaction(SIGBUS, &action, &before) != 0)) {
         munmap(skim->map, (size_t)skim->size);
