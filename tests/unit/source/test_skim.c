@@ -3,9 +3,11 @@
 /* Large files of which payload is left out: all else is there as it is in the file, whatever lies
  * across slots and windows, and whoever cuts the file meanwhile. */
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "source/skim.h"
 #include "test_file.h"
 
 enum { MIB = 1024 * 1024, SIZE = 13 * MIB, HEADERS = 80, RECORD = 16, FILE_HEADER = 24 };
@@ -223,13 +225,37 @@ static void test_not_mapped(void **state)
     free(file);
 }
 
+/* What was passed is not there any more: nothing is given, instead of what was in the buffer. */
+static void test_backwards(void **state)
+{
+    uint8_t *to = malloc(3 * MIB);
+    struct skim *skim;
+    int fd;
+
+    (void)state;
+    make(false);
+    assert_non_null(to);
+    fd = open(path, O_RDONLY);
+    skim = skim_begin(fd, FILE_HEADER, false);
+    assert_non_null(skim);
+    assert_false(skim_fill(skim, to, 100, 0)); /* no record begins there */
+    assert_true(skim_fill(skim, to, 3 * MIB, FILE_HEADER));
+    assert_false(skim_fill(skim, to, 100, FILE_HEADER + 3 * MIB - 1));
+    assert_false(skim_fill(skim, to, 100, FILE_HEADER));
+    assert_false(skim_fill(skim, to, SIZE_MAX - 10, FILE_HEADER + 3 * MIB));
+    assert_true(skim_fill(skim, to, 100, FILE_HEADER + 3 * MIB));
+    skim_end(skim);
+    close(fd);
+    free(to);
+    free(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_cut_under_us),
-        cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_not_mapped),
+        cmocka_unit_test(test_whole),     cmocka_unit_test(test_cut_under_us),
+        cmocka_unit_test(test_damaged),   cmocka_unit_test(test_not_mapped),
+        cmocka_unit_test(test_backwards),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
