@@ -151,7 +151,7 @@ const char *create_error(int error)
     case CREATE_PLANTED:
         return "there is such a file, and somebody else may have put it there";
     case CREATE_BUSY:
-        return "another process writes to it";
+        return "another process has locked it";
     case CREATE_IRREGULAR:
         return "it is no regular file";
     case EOWNERDEAD:

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "source/file.h"
 
@@ -25,7 +27,10 @@ enum {
     HEADERS = 96, /* the record's, and all of a Write's or a response's */
     AHEAD = 6,    /* packets that are asked for, as file_ahead() does */
     NOT_WORTH = 4 * 1024 * 1024,
+    TRIAL = 1024 * 1024,
 };
+
+bool skim_tries = true;
 
 struct skim {
     int fd;
@@ -40,6 +45,10 @@ struct skim {
     uint8_t *head;      /* where its headers are: in the caller's buffer, or these: */
     uint8_t own[HEADERS];
     int64_t worth; /* bytes left out less those copied, at most NOT_WORTH */
+    struct {
+        uint64_t bytes;           /* that were copied and read, both */
+        int64_t copy_ns, read_ns; /* of this thread */
+    } trial;
     sigjmp_buf cut;
     bool threaded, stop;
     pthread_t thread;
@@ -258,15 +267,39 @@ static bool fill_guarded(struct skim *skim, uint8_t *to, uint64_t offset, uint64
     return good;
 }
 
+static int64_t used_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* What was copied is read, too, to see which takes less. False: reading does. */
+static bool try_reading(struct skim *skim, uint8_t *to, size_t n, uint64_t offset, int64_t copy_ns)
+{
+    int64_t begin = used_ns();
+
+    if (pread(skim->fd, to, n, (off_t)offset) != (ssize_t)n)
+        return false;
+    skim->trial.read_ns += used_ns() - begin;
+    skim->trial.copy_ns += copy_ns;
+    skim->trial.bytes += n;
+    return skim->trial.bytes < TRIAL || skim->trial.copy_ns < skim->trial.read_ns;
+}
+
 bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
 {
     uint64_t end = offset + n;
+    bool tries = skim_tries && skim->trial.bytes < TRIAL;
+    int64_t begin = tries ? used_ns() : 0;
 
     if (offset < skim->done || skim->worth < -NOT_WORTH || n > skim->size ||
         end + HEADERS > skim->size)
         return false;
     skim->done = end;
-    return fill_guarded(skim, to, offset, end) && is_whole(skim, end + HEADERS);
+    return fill_guarded(skim, to, offset, end) && is_whole(skim, end + HEADERS) &&
+           (!tries || try_reading(skim, to, n, offset, used_ns() - begin));
 }
 
 /* One that populates ahead, where there is a processor for it. */
@@ -314,6 +347,7 @@ struct skim *skim_begin(int fd, uint64_t record, bool swapped)
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
     struct skim *skim;
     struct stat st;
+    int64_t begin_ns;
 
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < SKIM_LEAST ||
         (uint64_t)st.st_size > SIZE_MAX / 4 || !is_allowed())
@@ -334,11 +368,13 @@ struct skim *skim_begin(int fd, uint64_t record, bool swapped)
     }
     (void)madvise(skim->map, (size_t)skim->size, MADV_SEQUENTIAL); /* read ahead from the disk */
     sigemptyset(&action.sa_mask);
+    begin_ns = used_ns();
     if (!populate(skim, skim->window) || (all == 0 && sigaction(SIGBUS, &action, &before) != 0)) {
         munmap(skim->map, (size_t)skim->size);
         free(skim);
         return NULL;
     }
+    skim->trial.copy_ns = (used_ns() - begin_ns) / (WINDOW / TRIAL);
     all++;
     begin_thread(skim);
     return skim;

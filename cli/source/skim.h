@@ -5,7 +5,8 @@
 /*
  * A large plain pcap file for who looks at no payload of RDMA Writes and Read responses: it is
  * mapped, and of such packets only the headers are copied into the caller's buffer; everything else
- * is, whole. Where it cannot, or need not, be done the caller reads. A second thread, where there
+ * is, whole. Where it cannot, or need not, be done the caller reads; so it does where the first
+ * megabyte took no less time of the processor so, as with page caches of small pages. A second thread, where there
  * is a processor for it, fills page tables ahead, 2 MiB at a time, and frees those behind; whatever
  * it is late with, 16 MiB at most are mapped in.
  *
@@ -21,6 +22,8 @@
 enum { SKIM_LEAST = 8 * 1024 * 1024 }; /* smaller files are read */
 
 struct skim;
+
+extern bool skim_tries; /* false: it is not compared with reading; for tests */
 
 /* `record`: where the first packet's record begins in the file; `swapped`: its byte order is not
  * ours. NULL: read. */

@@ -127,7 +127,7 @@ class Planted(command.CommandTest):
                 file.write(PRECIOUS)
                 file.flush()
                 self.run_command(*arguments, status=2)
-                self.assertEqual(self.stderr, f'rpcrdma: {self.path(name)}: another process writes to it\n')
+                self.assertEqual(self.stderr, f'rpcrdma: {self.path(name)}: another process has locked it\n')
                 self.assertEqual(os.path.getsize(self.path(name)), len(PRECIOUS))
         for ring in ((), ('-b', 'filesize:1000')):
             with self.subTest(ring=ring):
@@ -143,7 +143,7 @@ class Planted(command.CommandTest):
                         time.sleep(0.01)
                     name = self.path(os.listdir(self.out)[0])
                     self.run_command('capture', '-q', '-r', command.capture('roce-nfs41-mini'), '-w', name, status=2)
-                    self.assertEqual(self.stderr, f'rpcrdma: {name}: another process writes to it\n')
+                    self.assertEqual(self.stderr, f'rpcrdma: {name}: another process has locked it\n')
                     first.stdin.write(content[len(content) // 2:])
                 self.assertEqual(first.returncode, 0)
                 self.run_command('capture', '-q', '-r', command.capture(), '-w', os.path.join(self.folder, 'want'))
