@@ -129,8 +129,8 @@ static void note(struct pipeline *pipeline, const struct source_packet *one)
 {
     if (!pipeline->clock.notes)
         pipeline->clock.notes = g_new0(struct packet_notes, 1);
-    packet_notes_add(pipeline->clock.notes, one->packet.frame, (uint8_t)one->direction, one->comment,
-                     one->comment_len);
+    packet_notes_add(pipeline->clock.notes, one->packet.frame, (uint8_t)one->direction,
+                     one->comment, one->comment_len);
 }
 
 /* It stays out of the way of usual packets. */

@@ -16,7 +16,7 @@ struct rpcrdma_analyzer {
     struct rpcrdma_net *net;
     struct rpcrdma_flow *flow;
     bool stopped, no_memory;
-    bool seen; /* operations, by the sink */
+    bool seen;                    /* operations, by the sink */
     struct rpcrdma_op ops[BATCH]; /* rpcrdma_net_plain's */
 };
 
@@ -151,10 +151,10 @@ RPCRDMA_APART enum rpcrdma_analyzer_status
 rpcrdma_analyzer_packets(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_packet *first,
                          size_t size, size_t *n, const struct rpcrdma_flow_hand *hand)
 {
-    *n = ended(analyzer) || *hand->enough
-             ? 0
-             : rpcrdma_net_plain(analyzer->net, first, size, *n < BATCH ? *n : BATCH,
-                                 analyzer->ops);
+    *n =
+        ended(analyzer) || *hand->enough
+            ? 0
+            : rpcrdma_net_plain(analyzer->net, first, size, *n < BATCH ? *n : BATCH, analyzer->ops);
     if (*n == 0)
         return status(analyzer);
     if (rpcrdma_flow_crowded(analyzer->flow))

@@ -74,9 +74,9 @@ struct rpcrdma_path {
     bool followed;           /* else nothing of this is known */
     uint64_t packets, bytes; /* of all kinds; bytes of their payload */
     uint64_t retransmitted, retransmitted_bytes;
-    uint64_t lost;               /* on the way, as the receiver or what was retransmitted shows */
-    uint64_t duplicated;         /* the same packet twice: by the network, or by the capture */
-    uint64_t reordered;          /* by the network: late, and sent once */
+    uint64_t lost;       /* on the way, as the receiver or what was retransmitted shows */
+    uint64_t duplicated; /* the same packet twice: by the network, or by the capture */
+    uint64_t reordered;  /* by the network: late, and sent once */
     /* PSNs that arrived, and were not captured; of TCP, at least. Where no Acks are captured: that
      * later ones passed over, and that were not sent again */
     uint64_t uncaptured;

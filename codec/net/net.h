@@ -49,7 +49,7 @@ struct rpcrdma_net_config {
     size_t size;     /* sizeof(struct rpcrdma_net_config); 0: that of version 1.0 */
     bool check_icrc; /* check each ICRC (RoCEv1, RoCEv2, IB) and MPA CRC: a finding per bad one */
     uint64_t max_memory; /* bytes TCP reassembly may hold; 0: 64 MiB */
-    bool give_icrc;      /* operations have it (RPCRDMA_OP_ICRC), where those of the capture are true */
+    bool give_icrc; /* operations have it (RPCRDMA_OP_ICRC), where those of the capture are true */
 };
 
 /* Packets. packets = rdma + fragments + truncated + unknown_link + other. */
@@ -119,9 +119,9 @@ RPCRDMA_API size_t rpcrdma_net_plain(const struct rpcrdma_net *net,
 RPCRDMA_API void rpcrdma_net_taken(struct rpcrdma_net *net, size_t n);
 
 /*
- * A packet, as rpcrdma_net_packet has it, with which a connection was set up before the capture begins: files of a ring
- * buffer repeat it at their beginning. Its operations have RPCRDMA_OP_REPLAYED; what the connection
- * sends next is not what comes next in the capture.
+ * A packet, as rpcrdma_net_packet has it, with which a connection was set up before the capture
+ * begins: files of a ring buffer repeat it at their beginning. Its operations have
+ * RPCRDMA_OP_REPLAYED; what the connection sends next is not what comes next in the capture.
  */
 RPCRDMA_API bool rpcrdma_net_replay(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
 

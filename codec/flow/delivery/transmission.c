@@ -235,8 +235,8 @@ void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint
         rare->holes = flow_alloc(memory, HOLES * sizeof(*rare->holes));
     if (!rare || !rare->holes)
         return;
-    *room_for_hole(rare, NULL) = (struct hole){
-        first, count, time_ns, false, delivery_extra(d)->skipped_end, d->answer_next};
+    *room_for_hole(rare, NULL) =
+        (struct hole){first, count, time_ns, false, delivery_extra(d)->skipped_end, d->answer_next};
     if (d->acks)
         return;
     rare->passed_over += count;

@@ -159,12 +159,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
-        TEST(asked_for_and_acknowledged),
-        TEST(asked_for_and_not_sent),
-        TEST(served_and_sent_again),
-        TEST(acknowledged_and_sent_again),
-        TEST(asked_for_out_of_order),
-        TEST(asked_for_in_order),
+        TEST(asked_for_and_acknowledged), TEST(asked_for_and_not_sent),
+        TEST(served_and_sent_again),      TEST(acknowledged_and_sent_again),
+        TEST(asked_for_out_of_order),     TEST(asked_for_in_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
