@@ -34,6 +34,18 @@ static void plain(struct layer_proof *p)
     rpcrdma_plain_roce(&p->net, &p->packet);
 }
 
+/* The same of a batch, into operations that had others in them; that what comes is the same, a test shows (unit.batches). */
+static void many(struct layer_proof *p)
+{
+    struct rpcrdma_op op;
+
+    ANY(&op);
+    op.data = NULL;
+    op.caplen = op.len = 0;
+    op.connect = NULL;
+    rpcrdma_plain_many(&p->net, &p->packet, sizeof(p->packet), 1, &op);
+}
+
 int main(void)
 {
     //@ loop unroll 100000;

@@ -133,7 +133,9 @@ ANNOTATIONS = [
     ("base/internet_sum.h", "    for (; n >= 2; p += 2, n -= 2)", "//@ loop unroll 30;"),
     ("net/packet/bth.c", "    opcode = &rpcrdma_opcodes[bth[0]];", "//@ split bth[0];"),
     ("net/packet/bth.c", "    if (left < opcode->bytes + pad + RPCRDMA_ICRC_BYTES &&", "//@ split pad;"),
-    ("net/packet/bth.c", "    opcode = &rpcrdma_opcodes[p[BTH]];", "//@ split p[BTH];"),
+    ("net/packet/bth.c", "    opcode = &rpcrdma_opcodes[p[PLAIN_BTH]];", "//@ split p[PLAIN_BTH];"),
+    ("net/packet/plain.c", "    opcode = &rpcrdma_opcodes[bth[0]];", "//@ split bth[0];"),
+    ("net/packet/plain.c", "    if (RPCRDMA_SELDOM(op->flags & SETS_MORE))", "//@ split data;"),
     ("net/packet/bth.c", "    if (net->icrc_true && net->give_icrc && plain && opcode->kind <= RPCRDMA_OP_ATOMIC &&",
      "//@ split data;"),
 ]
@@ -210,6 +212,7 @@ PROOFS = [
     Operation("bth", "net/packet/bth", 16, runs=6, longer=[(28, 29), (43, 44)], slevel=GIVE,
               split=["rpcrdma_cursor_take"]),
     Operation("plain", "net/packet/bth", 56, runs=4, slevel=GIVE),
+    Operation("many", "net/packet/plain", 72, runs=4, slevel={"rpcrdma_plain_many": 2000, "make": 2000, "more": 50, "give_icrc": 50}),
     Operation("cm", "net/packet/cm", 48, runs=2, longer=[(170, 173), (262, 265)], slevel=CM,
               split=["rpcrdma_cursor_take", "field"], inline=["decode", "request", "private_data"]),
 ]
@@ -258,6 +261,8 @@ MUTATIONS = [
     ("layer_ib", None, "net/packet/ib.c", 'LRH_BYTES, "LRH"', '4, "LRH"'),
     ("operation_bth", 14, "net/packet/bth.c", "data <= caplen", "off <= caplen"),
     ("operation_plain", 48, "net/packet/bth.c", "caplen >= icrc + RPCRDMA_ICRC_BYTES", "true"),
+    ("operation_many", 60, "net/packet/plain.c", "data > caplen", "false"),
+    ("operation_many", 66, "net/packet/plain.c", "packet->caplen >= icrc + RPCRDMA_ICRC_BYTES", "true"),
     ("operation_cm", 40, "net/packet/cm.c", "off + n <= m->caplen", "off <= m->caplen"),
     ("operations", None, "upper/compound.c", "rpcrdma_cursor_peek(in, 4) : NULL", "in->base + in->off : NULL"),
     ("steps", 25, "upper/xdr_grammar.c", "x->chunk >= r->n_chunks", "x->chunk > r->n_chunks"),
