@@ -22,6 +22,10 @@ const char past_schema[] =
     " PRIMARY KEY (of, id, export)) WITHOUT ROWID;"
     "CREATE INDEX open_rows_export ON open_rows(export);";
 
+static const char of_export[] =
+    "SELECT capture, name, bytes, head, how, packets, packets_hash, complete"
+    " FROM exports WHERE export = ?";
+
 static const char *const statements[] = {
     [RECORD] = "INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [MARK] = "INSERT OR REPLACE INTO packet_marks VALUES (?, ?, ?, ?)",
@@ -30,8 +34,7 @@ static const char *const statements[] = {
     [SHARE] = "UPDATE open_rows SET shared = 1 WHERE of = ? AND id = ? AND shared = 0",
     [TAKE] = "DELETE FROM open_rows WHERE of = ? AND id = ? AND export = ?",
     [COUNT_OPEN] = "SELECT count(*) FROM open_rows WHERE export = ? AND shared = 0 AND ? >> of & 1",
-    [OF_EXPORT] = "SELECT capture, name, bytes, head, how, packets, packets_hash, complete"
-                  " FROM exports WHERE export = ?",
+    [OF_EXPORT] = of_export,
     [OF_FIRST] = "SELECT export FROM exports WHERE first = ?",
     [OF_CAPTURE] = "SELECT export FROM exports WHERE capture = ?",
     [OF_HEAD] = "SELECT export FROM exports WHERE head = ?",
