@@ -91,7 +91,8 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     else if (!gaps)
         snprintf(cause->against, sizeof(cause->against),
                  "all that the Naks ask for had passed here: packets that come out of order behind "
-                 "the place of capture are answered with Naks, too%s",
+                 "the place of capture, or damaged (--check-icrc shows these), are answered with "
+                 "Naks, too%s",
                  all > naks ? ", as others here were" : "");
 }
 

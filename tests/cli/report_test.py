@@ -347,6 +347,7 @@ class Verdicts(CommandTest):
             # it had passed here: reordering behind the place of capture looks the same
             self.assertEqual(found['lost-to-server']['confidence'], 'medium')
             self.assertIn('out of order', found['lost-to-server']['against'])
+            self.assertIn('--check-icrc', found['lost-to-server']['against'])
             self.assertEqual(set(causes), {'lost-to-server', 'duplicated'} if doubled else {'lost-to-server'})
 
     def test_nothing(self):
