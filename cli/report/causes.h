@@ -13,6 +13,10 @@ enum { REPORT_RETRIES = 4 };
 struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
                                       enum report_confidence confidence);
 
+/* causes.c: of the Acks by an end, of Calls (the server) or of Replies (the client), `percent` took
+ * that long at most. 0: there are fewer than 20, or TCP delays them. */
+int64_t report_ack_time(const struct report_connection *c, bool server, unsigned percent);
+
 /* causes_life.c: that it failed, or an end was restarted before it began */
 void causes_of_life(struct report *r, const struct report_connection *c);
 

@@ -17,8 +17,10 @@ struct page {
 
 static void empty(struct report_tally *t)
 {
-    if (t->detail)
+    if (t->detail) {
         latency_clear(&t->detail->acks);
+        latency_clear(&t->detail->reply_acks);
+    }
     g_free(t->detail);
     for (int end = 0; t->trouble && end < 2; end++)
         g_free(t->trouble->missed[end].moments);
@@ -83,6 +85,7 @@ static void free_connection(gpointer p)
     struct report_connection *c = p;
 
     latency_clear(&c->acks);
+    latency_clear(&c->reply_acks);
     g_free(c);
 }
 
@@ -144,6 +147,14 @@ void report_ack(struct report *r, struct report_tally *t, int64_t ns)
         t->brief_acks.count++;
         t->brief_acks.slow += ns >= REPORT_SLOW_ACK_NS;
     }
+}
+
+void report_reply_ack(struct report *r, struct report_tally *t, int64_t ns)
+{
+    struct report_detail *detail = report_detail(r, t);
+
+    if (detail)
+        latency_add(&detail->reply_acks, ns);
 }
 
 /* It is in no list any more. */
@@ -337,7 +348,8 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
     if (t->detail) {
         report_timeline_over(r, t->detail);
         c->acks = t->detail->acks;
-        t->detail->acks = (struct latency){0};
+        c->reply_acks = t->detail->reply_acks;
+        t->detail->acks = t->detail->reply_acks = (struct latency){0};
         r->detailed--;
     }
     count_no_more(r, c->pub.number);

@@ -33,7 +33,8 @@ enum {
     REPORT_BINS = 120,        /* of the timelines */
     REPORT_CAUSES = 12,       /* reported in text; all are in JSON */
 };
-#define REPORT_SLOW_ACK_NS INT64_C(2000000) /* where the quickest take that, there is a delay */
+#define REPORT_SLOW_ACK_NS INT64_C(2000000)  /* where the quickest take that, there is a delay */
+#define REPORT_LONG_ACK_NS INT64_C(20000000) /* where most take that, too */
 
 /* An RPC that is reported by itself. */
 struct report_rpc {
@@ -102,7 +103,7 @@ struct report_acks {
 
 /* What there is room for of a few at once. */
 struct report_detail {
-    struct latency acks;
+    struct latency acks, reply_acks;
     uint32_t in_flight[2]; /* of each end, now */
     int64_t in_flight_since_ns[2];
 };
@@ -135,6 +136,7 @@ struct report_connection {
     bool has_path[2];
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
     struct latency acks;                  /* how long Acks of the client's Calls took */
+    struct latency reply_acks;            /* and of their Replies; empty where brief_acks are not */
     struct report_acks brief_acks;        /* or that */
     struct rpcrdma_credit_result credits; /* of forward RPCs */
     bool has_credits;
@@ -299,6 +301,7 @@ struct report_trouble *report_trouble(struct report_tally *tally);
 /* NULL: there is no room. */
 struct report_detail *report_detail(struct report *report, struct report_tally *tally);
 void report_ack(struct report *report, struct report_tally *tally, int64_t ns);
+void report_reply_ack(struct report *report, struct report_tally *tally, int64_t ns);
 /* missed.c: what that operation shows to be missing in what was sent towards this end. */
 bool report_missed_shows(const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 void report_missed(struct report *report, struct report_tally *tally, int end,

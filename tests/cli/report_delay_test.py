@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report on a long way to an end: Acks tell how long it is, and a timer that is shorter than it loses nothing."""
+import json
+import os
+import sys
+import unittest
+
+from command import CommandTest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+
+MS = 10**6
+
+
+class Delay(CommandTest):
+    def causes(self, say):
+        path = os.path.join(self.folder, 'delay.pcap')
+        rules.write(path, say, True)
+        return json.loads(self.run_command('report', '--json', path))['causes']
+
+    @staticmethod
+    def rpc(c, call_ack_ns=0, reply_ack_ns=0):
+        """Their Acks pass so much later."""
+        for ack_ns, say in ((call_ack_ns, lambda: c.call(rule_talk.NULL)), (reply_ack_ns, lambda: c.reply(xid))):
+            xid = say()
+            ack = c.packets.pop()
+            c.clock.now += ack_ns
+            c.packets.append(ack._replace(time_ns=c.clock.tick()))
+
+    def test_either_end(self):
+        for end, text in ((0, 'even the quickest Acks of Calls take 150.'), (1, 'even the quickest Acks of Replies take 150.')):
+            def say(c, _, end=end):
+                for _ in range(30):
+                    self.rpc(c, *((150 * MS, 0), (0, 150 * MS))[end])
+            found = self.causes(say)
+            self.assertEqual([(cause['cause'], cause['rpcs']) for cause in found], [('delay', 30)])
+            self.assertIn(text, found[0]['text'])
+            self.assertEqual("client's side" in found[0]['text'], end == 1)
+
+    def test_it_became_long(self):
+        """Three in four take long, or fewer: a load may explain these."""
+        for quick, way, expected in ((9, 30 * MS, [('delay', 30)]), (11, 30 * MS, []), (9, 19 * MS, [])):
+            def say(c, _, quick=quick, way=way):
+                for n in range(40):
+                    self.rpc(c, reply_ack_ns=0 if n < quick else way)
+            found = self.causes(say)
+            self.assertEqual([(cause['cause'], cause['rpcs']) for cause in found], expected)
+
+    def test_timer_shorter_than_the_way(self):
+        """A Call is acknowledged at once where it was captured, and comes again 73 ms later: with 150 ms from there to the
+        client and back its Ack cannot have come to it by then; with 1 ms, it was lost."""
+        for way, expected in ((150 * MS, ['delay']), (1 * MS, ['lost-to-client'])):
+            def say(c, _, way=way):
+                for _ in range(30):
+                    self.rpc(c, reply_ack_ns=way)
+                xid = c.call(rule_talk.NULL)
+                call, ack = c.packets[-2:]
+                c.clock.now += 73 * MS
+                c.packets.append(call._replace(time_ns=c.clock.tick()))
+                c.packets.append(ack._replace(time_ns=c.clock.tick()))
+                c.reply(xid)
+            self.assertEqual([cause['cause'] for cause in self.causes(say)], expected)
+
+
+if __name__ == '__main__':
+    unittest.main()
