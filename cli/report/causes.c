@@ -21,6 +21,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_CLIENT_RESTARTED] = "client-restarted",
     [CAUSE_CREDITS] = "few-credits",
     [CAUSE_DELAY] = "delay",
+    [CAUSE_TRANSFER] = "slow-transfer",
     [CAUSE_SERVER] = "slow-server",
     [CAUSE_CLIENT] = "slow-client",
     [CAUSE_UNANSWERED] = "unanswered",
@@ -56,66 +57,6 @@ struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
     cause = &r->causes[r->n_causes++];
     *cause = (struct report_cause){.id = id, .confidence = confidence, .of = r->about};
     return cause;
-}
-
-static double ms(int64_t ns)
-{
-    return (double)ns / 1e6;
-}
-
-enum { LEAST_ACKS = 20 };
-
-/* The client's TCP has nothing to send behind a Reply, and waits for 40 ms. */
-int64_t report_ack_time(const struct report_connection *c, bool server, unsigned percent)
-{
-    const struct latency *acks = server ? &c->acks : &c->reply_acks;
-
-    return acks->count < LEAST_ACKS || (!server && c->pub.carrier == RPCRDMA_CARRIER_IWARP)
-               ? 0
-               : latency_percentile(acks, percent);
-}
-
-static void delayed_by(struct report *r, const struct report_connection *c, bool server,
-                       uint64_t acks, int64_t quick, const char *how)
-{
-    struct report_cause *cause = report_cause_add(r, CAUSE_DELAY, CONFIDENCE_MEDIUM);
-
-    cause->rpcs = acks;
-    cause->time_ns = time_whole((double)acks * (double)quick);
-    snprintf(cause->text, sizeof(cause->text),
-             "Connection %u is delayed%s: %s, and every %s takes that long more.",
-             (unsigned)c->pub.number, server ? "" : " on the client's side of the capture", how,
-             server ? "answer" : "RPC");
-    snprintf(cause->against, sizeof(cause->against),
-             "a host that is slow to acknowledge looks the same; capture at the other end, too");
-}
-
-/* The way to an end and back of the quickest messages, which no load explains; or of most, where
- * none does: it may have become long while it was captured. */
-static void delayed(struct report *r, const struct report_connection *c)
-{
-    const struct report_acks *brief = &c->brief_acks;
-
-    if (brief->count >= LEAST_ACKS && (brief->count - brief->slow) * UINT64_C(20) < brief->count)
-        delayed_by(r, c, true, brief->count, REPORT_SLOW_ACK_NS,
-                   "even the quickest Acks of Calls take 2.0 ms (at least)");
-    for (int server = 1; server >= 0; server--) {
-        uint64_t n = server ? c->acks.count : c->reply_acks.count;
-        int64_t quick = report_ack_time(c, server, 5), most = report_ack_time(c, server, 25);
-        const char *of = server ? "Calls" : "Replies";
-        char how[120];
-
-        if (quick >= REPORT_SLOW_ACK_NS) {
-            snprintf(how, sizeof(how), "even the quickest Acks of %s take %.1f ms (median %.1f ms)",
-                     of, ms(quick), ms(report_ack_time(c, server, 50)));
-            delayed_by(r, c, server, n, quick, how);
-        } else if (most >= REPORT_LONG_ACK_NS) {
-            snprintf(how, sizeof(how),
-                     "three in four Acks of %s take %.1f ms and more (median %.1f ms)", of,
-                     ms(most), ms(report_ack_time(c, server, 50)));
-            delayed_by(r, c, server, n - n / 4, most, how);
-        }
-    }
 }
 
 static void credits(struct report *r, const struct report_connection *c)
@@ -396,7 +337,7 @@ static void causes_of(struct report *r, const struct report_connection *c)
     r->about = c;
     causes_of_path(r, c);
     causes_of_life(r, c);
-    delayed(r, c);
+    causes_of_time(r, c);
     credits(r, c);
     unanswered(r, c);
     threshold(r, c);

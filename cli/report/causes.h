@@ -2,7 +2,7 @@
 #ifndef RPCRDMA_CLI_REPORT_CAUSES_H
 #define RPCRDMA_CLI_REPORT_CAUSES_H
 
-/* What the files of rules share: causes.c, causes_life.c, causes_path.c. */
+/* What the files of rules share: causes.c, causes_life.c, causes_path.c, causes_time.c. */
 
 #include "report/report.h"
 
@@ -13,8 +13,11 @@ enum { REPORT_RETRIES = 4 };
 struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
                                       enum report_confidence confidence);
 
-/* causes.c: of the Acks by an end, of Calls (the server) or of Replies (the client), `percent` took
- * that long at most. 0: there are fewer than 20, or TCP delays them. */
+/* causes_time.c: that the way is long, or data moves slowly */
+void causes_of_time(struct report *r, const struct report_connection *c);
+
+/* causes_time.c: of the Acks by an end, of Calls (the server) or of Replies (the client), `percent`
+ * took that long at most. 0: there are fewer than 20, or TCP delays them. */
 int64_t report_ack_time(const struct report_connection *c, bool server, unsigned percent);
 
 /* causes_life.c: that it failed, or an end was restarted before it began */

@@ -353,6 +353,8 @@ static void note_connection(struct report *r, const struct rpcrdma_transaction *
         report_ack(r, tally, time_less(t->call.time_ns, t->call.first_time_ns));
     if (t->reply.state == RPCRDMA_DELIVERED && t->reply.transmissions == 1 && !t->reverse)
         report_reply_ack(r, tally, time_less(t->reply.time_ns, t->reply.first_time_ns));
+    if (t->has_phases && !t->reverse)
+        report_move(r, tally, t);
     note_resent(r, tally, t);
 }
 

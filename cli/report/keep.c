@@ -7,6 +7,10 @@
  */
 #include "report/report.h"
 
+#include <string.h>
+
+#include "times.h"
+
 /* Tallies by number, those of 64 numbers together: connections are numbered one after the other. */
 enum { PAGE = 64 };
 
@@ -155,6 +159,27 @@ void report_reply_ack(struct report *r, struct report_tally *t, int64_t ns)
 
     if (detail)
         latency_add(&detail->reply_acks, ns);
+}
+
+void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_transaction *rpc)
+{
+    const struct rpcrdma_phases *phases = &rpc->phases;
+    uint64_t in = rpc->read_chunk_length, out = rpc->write_chunk_length + rpc->reply_chunk_length;
+    int64_t ns = phases->data_ns - phases->data_peer_ns;
+    struct report_moved *moved;
+    struct report_detail *detail;
+
+    if (!phases->has_data || rpc->stalled_ns > 0 || phases->data_waiting_ns > 0 || ns <= 0 ||
+        (in > 0) == (out > 0))
+        return;
+    detail = report_detail(r, t);
+    if (!detail)
+        return;
+    moved = &detail->moved[in > 0];
+    if (moved->rpcs++ == 0)
+        moved->frame = rpc->call_frame;
+    moved->bytes += in + out;
+    moved->ns = time_plus(moved->ns, ns);
 }
 
 /* It is in no list any more. */
@@ -349,6 +374,7 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
         report_timeline_over(r, t->detail);
         c->acks = t->detail->acks;
         c->reply_acks = t->detail->reply_acks;
+        memcpy(c->moved, t->detail->moved, sizeof(c->moved));
         t->detail->acks = t->detail->reply_acks = (struct latency){0};
         r->detailed--;
     }

@@ -101,10 +101,17 @@ struct report_acks {
     uint32_t count, slow; /* slow: of REPORT_SLOW_ACK_NS and more */
 };
 
+/* Data that RDMA moved one way, for RPCs without anything retransmitted. */
+struct report_moved {
+    uint64_t rpcs, bytes, frame; /* frame: of the first */
+    int64_t ns;                  /* first to last packet of each, but for what an end waited for */
+};
+
 /* What there is room for of a few at once. */
 struct report_detail {
     struct latency acks, reply_acks;
-    uint32_t in_flight[2]; /* of each end, now */
+    struct report_moved moved[2]; /* towards the client, the server */
+    uint32_t in_flight[2];        /* of each end, now */
     int64_t in_flight_since_ns[2];
 };
 
@@ -138,6 +145,7 @@ struct report_connection {
     struct latency acks;                  /* how long Acks of the client's Calls took */
     struct latency reply_acks;            /* and of their Replies; empty where brief_acks are not */
     struct report_acks brief_acks;        /* or that */
+    struct report_moved moved[2];         /* towards the client, the server; likewise */
     struct rpcrdma_credit_result credits; /* of forward RPCs */
     bool has_credits;
     uint64_t at_limit; /* how often a limit of credits was reached, in both directions */
@@ -192,6 +200,7 @@ enum report_cause_id {
     CAUSE_CLIENT_RESTARTED,
     CAUSE_CREDITS,
     CAUSE_DELAY,
+    CAUSE_TRANSFER,
     CAUSE_SERVER,
     CAUSE_CLIENT,
     CAUSE_UNANSWERED,
@@ -302,6 +311,8 @@ struct report_trouble *report_trouble(struct report_tally *tally);
 struct report_detail *report_detail(struct report *report, struct report_tally *tally);
 void report_ack(struct report *report, struct report_tally *tally, int64_t ns);
 void report_reply_ack(struct report *report, struct report_tally *tally, int64_t ns);
+void report_move(struct report *report, struct report_tally *tally,
+                 const struct rpcrdma_transaction *t);
 /* missed.c: what that operation shows to be missing in what was sent towards this end. */
 bool report_missed_shows(const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 void report_missed(struct report *report, struct report_tally *tally, int end,

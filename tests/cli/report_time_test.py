@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""report on a long way to an end: Acks tell how long it is, and a timer that is shorter than it loses nothing."""
+"""report on time that nothing lost explains: a long way to an end, and data that moves slowly."""
 import json
 import os
 import sys
@@ -13,11 +13,12 @@ import rule_talk
 import rules
 
 MS = 10**6
+RC_READ_RESPONSES = range(13, 17)
 
 
-class Delay(CommandTest):
+class Time(CommandTest):
     def causes(self, say):
-        path = os.path.join(self.folder, 'delay.pcap')
+        path = os.path.join(self.folder, 'time.pcap')
         rules.write(path, say, True)
         return json.loads(self.run_command('report', '--json', path))['causes']
 
@@ -63,6 +64,28 @@ class Delay(CommandTest):
                 c.packets.append(ack._replace(time_ns=c.clock.tick()))
                 c.reply(xid)
             self.assertEqual([cause['cause'] for cause in self.causes(say)], expected)
+
+    def transfer(self, writes, length, bytes_per_s):
+        """WRITEs whose Read responses pass so fast."""
+        def say(c, _):
+            c.null()
+            for _ in range(writes):
+                before = len(c.packets)
+                c.write((length,))
+                said = c.packets[before:]
+                del c.packets[before:]
+                for packet in said:
+                    c.packets.append(packet._replace(time_ns=c.clock.tick()))
+                    if packet.data[42] in RC_READ_RESPONSES:  # behind Ethernet, IPv4 and UDP
+                        c.clock.now += len(packet.data) * 10**9 // bytes_per_s
+        return self.causes(say)
+
+    def test_slow_transfer(self):
+        found = self.transfer(8, 32768, 125000)
+        self.assertEqual([(cause['cause'], cause['rpcs'], cause['connection']) for cause in found], [('slow-transfer', 8, 1)])
+        self.assertRegex(found[0]['text'], r'Data towards the server moves at 0\.1[23]\d* MB/s on connection 1: [12]\.\d+ s for 0\.262 MB of 8 ')
+        for writes, length, speed in ((7, 32768, 125000), (8, 16384, 125000), (8, 32768, 3 * 10**6)):
+            self.assertEqual(self.transfer(writes, length, speed), [])
 
 
 if __name__ == '__main__':

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rules of docs/report.md about time that nothing lost explains: how long the way to an end and
+ * back is, and how fast data moves. */
+#include "report/causes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "plural.h"
+#include "times.h"
+
+static double ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+enum { LEAST_ACKS = 20 };
+
+/* The client's TCP has nothing to send behind a Reply, and waits for 40 ms. */
+int64_t report_ack_time(const struct report_connection *c, bool server, unsigned percent)
+{
+    const struct latency *acks = server ? &c->acks : &c->reply_acks;
+
+    return acks->count < LEAST_ACKS || (!server && c->pub.carrier == RPCRDMA_CARRIER_IWARP)
+               ? 0
+               : latency_percentile(acks, percent);
+}
+
+static void delayed_by(struct report *r, const struct report_connection *c, bool server,
+                       uint64_t acks, int64_t quick, const char *how)
+{
+    struct report_cause *cause = report_cause_add(r, CAUSE_DELAY, CONFIDENCE_MEDIUM);
+
+    cause->rpcs = acks;
+    cause->time_ns = time_whole((double)acks * (double)quick);
+    snprintf(cause->text, sizeof(cause->text),
+             "Connection %u is delayed%s: %s, and every %s takes that long more.",
+             (unsigned)c->pub.number, server ? "" : " on the client's side of the capture", how,
+             server ? "answer" : "RPC");
+    snprintf(cause->against, sizeof(cause->against),
+             "a host that is slow to acknowledge looks the same; capture at the other end, too");
+}
+
+/* The way to an end and back of the quickest messages, which no load explains; or of most, where
+ * none does: it may have become long while it was captured. */
+static void delayed(struct report *r, const struct report_connection *c)
+{
+    const struct report_acks *brief = &c->brief_acks;
+
+    if (brief->count >= LEAST_ACKS && (brief->count - brief->slow) * UINT64_C(20) < brief->count)
+        delayed_by(r, c, true, brief->count, REPORT_SLOW_ACK_NS,
+                   "even the quickest Acks of Calls take 2.0 ms (at least)");
+    for (int server = 1; server >= 0; server--) {
+        uint64_t n = server ? c->acks.count : c->reply_acks.count;
+        int64_t quick = report_ack_time(c, server, 5), most = report_ack_time(c, server, 25);
+        const char *of = server ? "Calls" : "Replies";
+        char how[120];
+
+        if (quick >= REPORT_SLOW_ACK_NS) {
+            snprintf(how, sizeof(how), "even the quickest Acks of %s take %.1f ms (median %.1f ms)",
+                     of, ms(quick), ms(report_ack_time(c, server, 50)));
+            delayed_by(r, c, server, n, quick, how);
+        } else if (most >= REPORT_LONG_ACK_NS) {
+            snprintf(how, sizeof(how),
+                     "three in four Acks of %s take %.1f ms and more (median %.1f ms)", of,
+                     ms(most), ms(report_ack_time(c, server, 50)));
+            delayed_by(r, c, server, n - n / 4, most, how);
+        }
+    }
+}
+
+/* Slower than any line that RDMA is used on. */
+static void slow_transfer(struct report *r, const struct report_connection *c, bool to_server)
+{
+    enum { LEAST_BYTES = 256 * 1024, LEAST_RPCS = 8, SLOW = 1000 * 1000 };
+    const struct report_moved *moved = &c->moved[to_server];
+    double rate = moved->ns > 0 ? (double)moved->bytes / report_seconds(moved->ns) : SLOW;
+    struct report_cause *cause;
+
+    if (moved->rpcs < LEAST_RPCS || moved->bytes < LEAST_BYTES || rate >= SLOW)
+        return;
+    cause = report_cause_add(r, CAUSE_TRANSFER, CONFIDENCE_MEDIUM);
+    cause->rpcs = moved->rpcs;
+    cause->time_ns = moved->ns;
+    cause->frame = moved->frame;
+    snprintf(
+        cause->text, sizeof(cause->text),
+        "Data towards the %s moves at %.3g MB/s on connection %u: %.3f s for %.3g MB of %" PRIu64
+        " RPC%s, from the first to the last packet of each, without any that was lost.",
+        to_server ? "server" : "client", rate / 1e6, (unsigned)c->pub.number,
+        report_seconds(moved->ns), (double)moved->bytes / 1e6, moved->rpcs, plural(moved->rpcs));
+    snprintf(cause->against, sizeof(cause->against),
+             "the line may be limited, or the %s be slow to send", to_server ? "client" : "server");
+}
+
+void causes_of_time(struct report *r, const struct report_connection *c)
+{
+    delayed(r, c);
+    for (int to_server = 1; to_server >= 0; to_server--)
+        slow_transfer(r, c, to_server);
+}
