@@ -17,7 +17,8 @@ struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
 void causes_of_time(struct report *r, const struct report_connection *c);
 
 /* causes_time.c: of the Acks by an end, of Calls (the server) or of Replies (the client), `percent`
- * took that long at most. 0: there are fewer than 20, or TCP delays them. */
+ * took that long at most. Of iWARP, whose client has nothing to send behind a Reply and waits for
+ * 40 ms: its first responses to Read requests. 0: there are fewer than 20. */
 int64_t report_ack_time(const struct report_connection *c, bool server, unsigned percent);
 
 /* causes_life.c: that it failed, or an end was restarted before it began */

@@ -108,8 +108,8 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
 
     if (timeouts == 0)
         return;
-    /* its sender's timer is shorter than the way to it and back: no Ack had to be lost */
-    if (!tcp && time_ns < (int64_t)timeouts * report_ack_time(c, to_server, 50))
+    /* its sender's timer is no longer than the way to it and back takes: no Ack had to be lost */
+    if (time_ns / 2 < (int64_t)timeouts * report_ack_time(c, to_server, 50))
         return;
     cause = report_cause_add(r,
                              !known      ? CAUSE_LOST

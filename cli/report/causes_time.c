@@ -16,14 +16,16 @@ static double ms(int64_t ns)
 
 enum { LEAST_ACKS = 20 };
 
-/* The client's TCP has nothing to send behind a Reply, and waits for 40 ms. */
+static bool is_tcp(const struct report_connection *c)
+{
+    return c->pub.carrier == RPCRDMA_CARRIER_IWARP;
+}
+
 int64_t report_ack_time(const struct report_connection *c, bool server, unsigned percent)
 {
-    const struct latency *acks = server ? &c->acks : &c->reply_acks;
+    const struct latency *acks = server ? &c->acks : &c->client_answers;
 
-    return acks->count < LEAST_ACKS || (!server && c->pub.carrier == RPCRDMA_CARRIER_IWARP)
-               ? 0
-               : latency_percentile(acks, percent);
+    return acks->count < LEAST_ACKS ? 0 : latency_percentile(acks, percent);
 }
 
 static void delayed_by(struct report *r, const struct report_connection *c, bool server,
@@ -51,25 +53,27 @@ static void delayed(struct report *r, const struct report_connection *c)
         delayed_by(r, c, true, brief->count, REPORT_SLOW_ACK_NS,
                    "even the quickest Acks of Calls take 2.0 ms (at least)");
     for (int server = 1; server >= 0; server--) {
-        uint64_t n = server ? c->acks.count : c->reply_acks.count;
+        uint64_t n = server ? c->acks.count : c->client_answers.count;
         int64_t quick = report_ack_time(c, server, 5), most = report_ack_time(c, server, 25);
-        const char *of = server ? "Calls" : "Replies";
+        const char *of = server      ? "Acks of Calls"
+                         : is_tcp(c) ? "responses to Read requests"
+                                     : "Acks of Replies";
         char how[120];
 
         if (quick >= REPORT_SLOW_ACK_NS) {
-            snprintf(how, sizeof(how), "even the quickest Acks of %s take %.1f ms (median %.1f ms)",
-                     of, ms(quick), ms(report_ack_time(c, server, 50)));
+            snprintf(how, sizeof(how), "even the quickest %s take %.1f ms (median %.1f ms)", of,
+                     ms(quick), ms(report_ack_time(c, server, 50)));
             delayed_by(r, c, server, n, quick, how);
         } else if (most >= REPORT_LONG_ACK_NS) {
-            snprintf(how, sizeof(how),
-                     "three in four Acks of %s take %.1f ms and more (median %.1f ms)", of,
-                     ms(most), ms(report_ack_time(c, server, 50)));
+            snprintf(how, sizeof(how), "three in four %s take %.1f ms and more (median %.1f ms)",
+                     of, ms(most), ms(report_ack_time(c, server, 50)));
             delayed_by(r, c, server, n - n / 4, most, how);
         }
     }
 }
 
-/* Slower than any line that RDMA is used on. */
+/* Slower than any line that RDMA is used on. On a long way TCP goes there and back several times
+ * for it. */
 static void slow_transfer(struct report *r, const struct report_connection *c, bool to_server)
 {
     enum { LEAST_BYTES = 256 * 1024, LEAST_RPCS = 8, SLOW = 1000 * 1000 };
@@ -77,7 +81,8 @@ static void slow_transfer(struct report *r, const struct report_connection *c, b
     double rate = moved->ns > 0 ? (double)moved->bytes / report_seconds(moved->ns) : SLOW;
     struct report_cause *cause;
 
-    if (moved->rpcs < LEAST_RPCS || moved->bytes < LEAST_BYTES || rate >= SLOW)
+    if (moved->rpcs < LEAST_RPCS || moved->bytes < LEAST_BYTES || rate >= SLOW ||
+        (is_tcp(c) && report_ack_time(c, false, 25) >= REPORT_LONG_ACK_NS))
         return;
     cause = report_cause_add(r, CAUSE_TRANSFER, CONFIDENCE_MEDIUM);
     cause->rpcs = moved->rpcs;

@@ -340,6 +340,21 @@ static void note_unanswered(const struct report *r, struct report_tally *tally,
     without->last_ns = MAX(without->last_ns, t->call_time_ns);
 }
 
+/* How long the client takes to acknowledge a Reply, or, of TCP, which delays that, to send what one
+ * Read request asks for. */
+static void note_client_answers(struct report *r, struct report_tally *tally,
+                                const struct rpcrdma_transaction *t)
+{
+    bool tcp = t->connection->carrier == RPCRDMA_CARRIER_IWARP;
+
+    if (t->reverse)
+        return;
+    if (!tcp && t->reply.state == RPCRDMA_DELIVERED && t->reply.transmissions == 1)
+        report_client_answer(r, tally, time_less(t->reply.time_ns, t->reply.first_time_ns));
+    if (tcp && t->has_phases && t->segments == 1 && t->read_chunk_length > 0 && t->stalled_ns == 0)
+        report_client_answer(r, tally, t->phases.data_peer_ns);
+}
+
 static void note_connection(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
@@ -351,8 +366,7 @@ static void note_connection(struct report *r, const struct rpcrdma_transaction *
     note_unanswered(r, tally, t);
     if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->reverse)
         report_ack(r, tally, time_less(t->call.time_ns, t->call.first_time_ns));
-    if (t->reply.state == RPCRDMA_DELIVERED && t->reply.transmissions == 1 && !t->reverse)
-        report_reply_ack(r, tally, time_less(t->reply.time_ns, t->reply.first_time_ns));
+    note_client_answers(r, tally, t);
     if (t->has_phases && !t->reverse)
         report_move(r, tally, t);
     note_resent(r, tally, t);

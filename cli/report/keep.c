@@ -23,7 +23,7 @@ static void empty(struct report_tally *t)
 {
     if (t->detail) {
         latency_clear(&t->detail->acks);
-        latency_clear(&t->detail->reply_acks);
+        latency_clear(&t->detail->client_answers);
     }
     g_free(t->detail);
     for (int end = 0; t->trouble && end < 2; end++)
@@ -89,7 +89,7 @@ static void free_connection(gpointer p)
     struct report_connection *c = p;
 
     latency_clear(&c->acks);
-    latency_clear(&c->reply_acks);
+    latency_clear(&c->client_answers);
     g_free(c);
 }
 
@@ -153,12 +153,12 @@ void report_ack(struct report *r, struct report_tally *t, int64_t ns)
     }
 }
 
-void report_reply_ack(struct report *r, struct report_tally *t, int64_t ns)
+void report_client_answer(struct report *r, struct report_tally *t, int64_t ns)
 {
     struct report_detail *detail = report_detail(r, t);
 
     if (detail)
-        latency_add(&detail->reply_acks, ns);
+        latency_add(&detail->client_answers, ns);
 }
 
 void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_transaction *rpc)
@@ -373,9 +373,9 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
     if (t->detail) {
         report_timeline_over(r, t->detail);
         c->acks = t->detail->acks;
-        c->reply_acks = t->detail->reply_acks;
+        c->client_answers = t->detail->client_answers;
         memcpy(c->moved, t->detail->moved, sizeof(c->moved));
-        t->detail->acks = t->detail->reply_acks = (struct latency){0};
+        t->detail->acks = t->detail->client_answers = (struct latency){0};
         r->detailed--;
     }
     count_no_more(r, c->pub.number);

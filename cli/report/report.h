@@ -109,7 +109,7 @@ struct report_moved {
 
 /* What there is room for of a few at once. */
 struct report_detail {
-    struct latency acks, reply_acks;
+    struct latency acks, client_answers;
     struct report_moved moved[2]; /* towards the client, the server */
     uint32_t in_flight[2];        /* of each end, now */
     int64_t in_flight_since_ns[2];
@@ -143,7 +143,7 @@ struct report_connection {
     bool has_path[2];
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
     struct latency acks;                  /* how long Acks of the client's Calls took */
-    struct latency reply_acks;            /* and of their Replies; empty where brief_acks are not */
+    struct latency client_answers;        /* see report_ack_time; none where brief_acks are */
     struct report_acks brief_acks;        /* or that */
     struct report_moved moved[2];         /* towards the client, the server; likewise */
     struct rpcrdma_credit_result credits; /* of forward RPCs */
@@ -310,7 +310,7 @@ struct report_trouble *report_trouble(struct report_tally *tally);
 /* NULL: there is no room. */
 struct report_detail *report_detail(struct report *report, struct report_tally *tally);
 void report_ack(struct report *report, struct report_tally *tally, int64_t ns);
-void report_reply_ack(struct report *report, struct report_tally *tally, int64_t ns);
+void report_client_answer(struct report *report, struct report_tally *tally, int64_t ns);
 void report_move(struct report *report, struct report_tally *tally,
                  const struct rpcrdma_transaction *t);
 /* missed.c: what that operation shows to be missing in what was sent towards this end. */

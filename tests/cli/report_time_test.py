@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 # pylint: disable=wrong-import-position
 import rule_talk
 import rules
+import rules_iwarp
 
 MS = 10**6
 RC_READ_RESPONSES = range(13, 17)
@@ -79,6 +80,31 @@ class Time(CommandTest):
                     if packet.data[42] in RC_READ_RESPONSES:  # behind Ethernet, IPv4 and UDP
                         c.clock.now += len(packet.data) * 10**9 // bytes_per_s
         return self.causes(say)
+
+    @staticmethod
+    def asked(c, length, way_ns):
+        """A WRITE over iWARP whose Read response passes so much after its Read request."""
+        before = len(c.packets)
+        c.write((length,))
+        said = c.packets[before:]
+        del c.packets[before:]
+        data = next(n for n, packet in enumerate(said) if len(packet.data) > 400)
+        for n, packet in enumerate(said):
+            c.clock.now += way_ns if n == data else 0
+            c.packets.append(packet._replace(time_ns=c.clock.tick()))
+
+    def test_iwarp(self):
+        """TCP delays Acks of Replies: what one Read request asks for tells of the way to the client. Then TCP goes there and
+        back several times for what it asks for, and is not slow by that."""
+        for way, expected in ((150 * MS, ['delay']), (1 * MS, [])):
+            def say(c, _, way=way):
+                rules_iwarp.over_iwarp(c)
+                for _ in range(25):
+                    self.asked(c, 1000, way)
+            found = self.causes(say)
+            self.assertEqual([cause['cause'] for cause in found], expected)
+            if expected:
+                self.assertIn('quickest responses to Read requests take 150.', found[0]['text'])
 
     def test_slow_transfer(self):
         found = self.transfer(8, 32768, 125000)

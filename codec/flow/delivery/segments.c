@@ -22,8 +22,17 @@ enum {
 #define SECOND INT64_C(1000000000)
 #define SILENCE_NS INT64_C(150000000) /* a retransmission timer is longer: RFC 6298 section 2.4 */
 
+/* Its acknowledgement was the latest, and passed nearer to when it comes again than to when it was
+ * sent: it was under way when the timer ended. (delivered_ns is when TCP had it.) */
+static bool acked_late(const struct flow_delivery *d, uint64_t first, uint64_t end, int64_t now)
+{
+    const struct transmission *t = transmission_at(d, first);
+
+    return t && end >= d->through && d->answered_ns - t->last_ns > now - d->answered_ns;
+}
+
 /* A timer ended: until its receiver says that this was for nothing. */
-static void timed_out(struct flow_delivery *d, uint64_t first, int64_t ns)
+static void timed_out(struct flow_delivery *d, uint64_t first, uint64_t end, int64_t now)
 {
     struct rare *rare = d->rare;
 
@@ -31,10 +40,10 @@ static void timed_out(struct flow_delivery *d, uint64_t first, int64_t ns)
         rare->spurious.first = first;
         rare->spurious.timeouts = rare->spurious.counted = 0;
         rare->spurious.ns = 0;
-        rare->spurious.acked = first < d->through;
+        rare->spurious.acked = first < d->through && !acked_late(d, first, end, now);
     }
     rare->spurious.timeouts++;
-    rare->spurious.ns += ns;
+    rare->spurious.ns += now - d->sent_ns;
 }
 
 /* This D-SACK was captured before: a bridge, or a network that doubles. */
@@ -52,8 +61,8 @@ static bool said_before(struct rare *rare, const struct rpcrdma_tcp_segment *seg
 
 /*
  * Its receiver has these bytes twice (RFC 2883): the first transmission had arrived. Where their
- * acknowledgement passed before the timer ended, it was lost behind here; where it did later, it
- * was late; where this one is the first, others were lost before they came here.
+ * acknowledgement passed before the timer ended, it was lost behind here; where it did later, or
+ * just before, it was late; where this one is the first, others were lost before they came here.
  */
 static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment)
 {
@@ -107,7 +116,7 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
             path->timeout_frame = segment->frame;
         path->timeout_ns += segment->time_ns - d->sent_ns;
         if (!gap)
-            timed_out(d, first, segment->time_ns - d->sent_ns);
+            timed_out(d, first, last + 1, segment->time_ns);
     }
     transmission_waited(d, path, segment->time_ns, false);
     d->repeating = true;

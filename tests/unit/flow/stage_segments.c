@@ -307,6 +307,19 @@ static void tcp_answers_late(void **state)
     expect_timeouts(0, 2, 0);
 }
 
+/* It was on its way when the timer ended: it passed nearer to that than to the first. */
+static void tcp_answers_nearly_in_time(void **state)
+{
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    now += 290 * MS;
+    segment(back, d, 1, 0, 1100, 500);
+    now += 10 * MS;
+    segment(d, back, 1000, 100, 1, 500);
+    says_twice(1100, 1000, 1100);
+    expect_timeouts(0, 1, 0);
+}
+
 /* What the network doubles was not retransmitted; nor does it say anything of other bytes. */
 static void tcp_copies_are_not_spurious(void **state)
 {
@@ -342,6 +355,7 @@ int main(void)
         TEST(tcp_answers_lost),
         TEST(tcp_answers_passed),
         TEST(tcp_answers_late),
+        TEST(tcp_answers_nearly_in_time),
         TEST(tcp_copies_are_not_spurious),
         TEST(tcp_says_twice_once),
     };
