@@ -13,6 +13,7 @@
 /* A client that closes a connection sooner after its last Call does not do so because it is idle:
  * Linux waits for 5 minutes. */
 #define IDLE_NS (60 * SECOND)
+#define STUCK_NS (SECOND / 100)     /* longer than any adapter takes to answer a Nak */
 #define IDLE_LONG_NS (290 * SECOND) /* and one that comes back at once was not idle before that */
 
 /* ": who" did not answer at the end of this connection, and since when; "": nobody is known to. */
@@ -35,7 +36,7 @@ static void who_was_silent(const struct report *r, const struct report_connectio
 }
 
 /* What the server asked for with a Nak the client did not send again, and went on all the same for
- * so long: a Nak is answered at once, or when a timer ends. 0: not so. */
+ * so long: a Nak is answered at once, or, where it was lost, when a timer ends. 0: not so. */
 static int64_t client_stuck_ns(const struct report_connection *from)
 {
     int server = from ? report_server_end(&from->pub) : 0;
@@ -43,8 +44,9 @@ static int64_t client_stuck_ns(const struct report_connection *from)
     int64_t ns = silence && silence[server].asked
                      ? silence[1 - server].heard_ns - silence[server].since_ns
                      : 0;
+    bool known = from && from->pub.role[server] != RPCRDMA_ROLE_UNKNOWN;
 
-    return ns >= SECOND && from->pub.role[server] != RPCRDMA_ROLE_UNKNOWN ? ns : 0;
+    return known && ns >= MAX(STUCK_NS, 2 * report_ack_time(from, false, 50)) ? ns : 0;
 }
 
 bool report_one_way(const struct report_connection *c)
@@ -262,13 +264,16 @@ static void connection_failed(struct report *r, const struct report_connection *
     }
     if (stuck_ns > 0)
         snprintf(silent, sizeof(silent),
-                 " The server asked for one of them with a Nak, and the client did not send it "
-                 "again, though it was heard for %.1f s more: its adapter is at fault, not the "
-                 "path.",
-                 report_seconds(stuck_ns));
+                 " The server asked with a Nak for what it had not got, and the client did not "
+                 "send all of that again, though it was heard for %.3g s more: its adapter %s at "
+                 "fault, not the path.",
+                 report_seconds(stuck_ns), stuck_ns >= SECOND ? "is" : "may be");
     else
         who_was_silent(r, from, silent, sizeof(silent));
-    maybe = refused ? NULL : maybe_held(r, c);
+    maybe = refused ? NULL
+            : stuck_ns > 0 && stuck_ns < SECOND
+                ? "the Nak may have been lost, or all that it sent again"
+                : maybe_held(r, c);
     cause =
         report_cause_add(r, CAUSE_CONNECTION_FAILED, maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
     cause->names = from ? 0 : c->trouble.resent_from;

@@ -26,8 +26,9 @@ enum rpcrdma_ended {
  * answered; and when that other was heard last. */
 struct rpcrdma_silence {
     uint32_t transmissions; /* of the oldest of it; 0: nothing, or the answers were not captured */
-    bool asked;             /* or: a Nak asked for what is unanswered, and it was not sent again */
-    int64_t since_ns;       /* when it was sent first, or asked for; 0: neither */
+    bool asked; /* or: a Nak asked for what is unanswered, or for what was before it, and it was not
+                 * sent again */
+    int64_t since_ns; /* when it was sent first, or asked for; 0: neither */
     int64_t heard_ns; /* of the other: its latest request, or answer that acknowledged more; 0:
                        * none; known where nothing is unanswered, too */
 };

@@ -160,11 +160,14 @@ static const struct transmission *unanswered(const struct flow_delivery *d)
     return t && proves(d, t) && !t->delivered && t->times >= 2 ? t : NULL;
 }
 
-/* A Nak asked for it, and it was not sent again. */
+/* A Nak asked for it, or for what was sent before it (all behind that is to be sent again, too:
+ * IBTA 9.7.5.1.1), and it was not sent again. */
 static bool asked_for(const struct flow_delivery *d, const struct transmission *t)
 {
-    return t && t->refused && !t->not_ready && t->times == 1 && d->rare->nak_at >= t->first &&
-           d->rare->nak_at <= t->last;
+    if (!t || !d->rare || t->not_ready || t->times != 1 || t->delivered)
+        return false;
+    return d->rare->nak_at < t->first ? t->last_ns < d->rare->nak_ns
+                                      : t->refused && d->rare->nak_at <= t->last;
 }
 
 void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence)

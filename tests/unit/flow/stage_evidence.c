@@ -62,6 +62,29 @@ static void asked_for_and_not_sent(void **state)
     assert_false(silence.asked);
 }
 
+/* What had passed behind it is to be sent again, too (IBTA 9.7.5); not what was sent since then. */
+static void asked_for_and_sent_in_part(void **state)
+{
+    struct rpcrdma_silence silence;
+    int64_t asked;
+
+    (void)state;
+    send_one(PSN);
+    send_one(PSN + 1);
+    answer(RPCRDMA_OP_NAK, PSN, RPCRDMA_NAK_PSN_SEQUENCE);
+    asked = now;
+    send_one(PSN);
+    ack(PSN);
+    flow_delivery_silence(d, &silence);
+    assert_true(silence.asked);
+    assert_int_equal(silence.since_ns, asked);
+    send_one(PSN + 1);
+    ack(PSN + 1);
+    send_one(PSN + 2);
+    flow_delivery_silence(d, &silence);
+    assert_false(silence.asked);
+}
+
 /* No Ack passed, and the receiver answers the RPC: then the Ack was lost, not what it is about. */
 static void served_and_sent_again(void **state)
 {
@@ -159,9 +182,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
-        TEST(asked_for_and_acknowledged), TEST(asked_for_and_not_sent),
-        TEST(served_and_sent_again),      TEST(acknowledged_and_sent_again),
-        TEST(asked_for_out_of_order),     TEST(asked_for_in_order),
+        TEST(asked_for_and_acknowledged),  TEST(asked_for_and_not_sent),
+        TEST(asked_for_and_sent_in_part),  TEST(served_and_sent_again),
+        TEST(acknowledged_and_sent_again), TEST(asked_for_out_of_order),
+        TEST(asked_for_in_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
