@@ -13,7 +13,8 @@
  *   ahead.c      memory that is soon looked at
  *   query.c      whose an operation is
  *   follow.c     packets and answers, for delivery/
- *   life.c       how connections came and went
+ *   life.c       how connections ended
+ *   place.c      which one took the place of which
  *   transport.c  what is found of a connection's packets
  */
 
@@ -145,12 +146,13 @@ void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
 
 void flow_follow_congestion(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
-/* life.c: a message that set the connection up; what is known of its end by now */
+/* life.c: what is known of its end by now */
+void flow_life_end(struct rpcrdma_flow *flow, struct flow_conn *conn);
+/* place.c: a message that set the connection up */
 void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn, enum rpcrdma_op_kind kind);
 /* The client's Calls. */
 void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t xid,
                     int64_t time_ns);
-void flow_life_end(struct rpcrdma_flow *flow, struct flow_conn *conn);
 /* It is reported now, and another one may take its place. */
 void flow_life_past(struct rpcrdma_flow *flow, const struct flow_conn *conn);
 void flow_life_free(struct rpcrdma_flow *flow);

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "flow/flow_state.h"
+#include "wire/hot.h"
+
+/*
+ * Which connection takes the place of which, and how long there was none. One that its client
+ * closed with nothing outstanding was not lost; what the same two hosts do next is another matter.
+ */
+
+enum {
+    PAST = 32,         /* connections that are looked at, of those that were reported already */
+    STORM = 4,         /* so many before it were lost within STORM_NS */
+    OUTSTANDING = 128, /* Calls: Linux has so many credits */
+};
+#define STORM_NS INT64_C(30000000000)
+#define SILENT_NS INT64_C(1000000000)
+/* So long after its last Call a client may have closed a connection as idle: Linux waits for 5
+ * minutes. */
+#define IDLE_NS INT64_C(290000000000)
+
+void flow_life_past(struct rpcrdma_flow *flow, const struct flow_conn *conn)
+{
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+    struct rpcrdma_connection *past;
+
+    if (pub->life.next != 0)
+        return;
+    if (!flow->past && flow_memory_fits(&flow->context.memory, PAST * sizeof(*flow->past)))
+        flow->past = flow_alloc(&flow->context.memory, PAST * sizeof(*flow->past));
+    if (!flow->past)
+        return; /* then none is known to take its place */
+    past = &flow->past[flow->n_past++ % PAST];
+    *past = *pub;
+    past->path[0] = past->path[1] = NULL;
+}
+
+void flow_life_free(struct rpcrdma_flow *flow)
+{
+    flow_release(&flow->context.memory, flow->past, PAST * sizeof(*flow->past));
+}
+
+/* The connections before one, the newest first; after them those that were reported already. */
+struct earlier {
+    struct flow_conn *conn; /* of the one in hand; NULL: it was reported */
+    struct flow_conn *next;
+    uint32_t looked, past;
+};
+
+static struct earlier earlier_than(const struct flow_conn *conn)
+{
+    return (struct earlier){.next = flow_conn_older(conn)};
+}
+
+/* NULL: no more are looked at. */
+static struct rpcrdma_connection *earlier_one(struct rpcrdma_flow *flow, struct earlier *e)
+{
+    if (e->next && e->looked < FLOW_LOOK_BACK) {
+        e->looked++;
+        e->conn = e->next;
+        e->next = flow_conn_older(e->next);
+        return flow_conn_public(e->conn);
+    }
+    e->conn = NULL;
+    if (!flow->past || e->past >= PAST || e->past >= flow->n_past)
+        return NULL;
+    return &flow->past[(flow->n_past - ++e->past) % PAST];
+}
+
+/* -1: not known. Without set-up either end may be the client's. */
+static int client_end(const struct rpcrdma_connection *pub)
+{
+    return pub->role[0] == RPCRDMA_ROLE_CLIENT ? 0 : pub->role[1] == RPCRDMA_ROLE_CLIENT ? 1 : -1;
+}
+
+/* 0: not known. Over RoCE only the set-up names it. */
+static uint16_t service_port(const struct rpcrdma_connection *pub, int client)
+{
+    return pub->service_port != 0 || client < 0 ? pub->service_port : pub->end[1 - client].port;
+}
+
+static bool same_ends(const struct rpcrdma_connection *a, const struct rpcrdma_connection *b,
+                      int swap)
+{
+    for (int end = 0; end < 2; end++)
+        if (memcmp(&a->end[end].address, &b->end[end ^ swap].address,
+                   sizeof(a->end[end].address)) != 0)
+            return false;
+    return true;
+}
+
+/* The same client and the same server; what is not known of one of them may be so. */
+static bool same_hosts(const struct rpcrdma_connection *a, const struct rpcrdma_connection *b)
+{
+    int of_a = client_end(a), of_b = client_end(b);
+    uint16_t port_a = service_port(a, of_a), port_b = service_port(b, of_b);
+
+    if (a->carrier != b->carrier || (port_a != port_b && port_a != 0 && port_b != 0))
+        return false;
+    if (of_a < 0 || of_b < 0)
+        return same_ends(a, b, 0) || same_ends(a, b, 1);
+    return same_ends(a, b, of_a != of_b);
+}
+
+/* It was let go for want of memory, or was taken for another one: it goes on, and was not lost. */
+static bool same_connection(const struct rpcrdma_connection *a, const struct rpcrdma_connection *b)
+{
+    int swap = client_end(a) != client_end(b);
+
+    for (int end = 0; end < 2; end++) {
+        const struct rpcrdma_endpoint *of_a = &a->end[end], *of_b = &b->end[end ^ swap];
+
+        if (of_a->port != of_b->port || (of_a->has_qpn && of_b->has_qpn && of_a->qpn != of_b->qpn))
+            return false;
+    }
+    return true;
+}
+
+/* When nothing reached an end any more. False: it was not lost, at `now`. */
+static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *since_ns)
+{
+    const struct rpcrdma_life *life = &pub->life;
+    bool ended = life->ended != RPCRDMA_ENDED_NOT;
+
+    bool attempt = !ended && life->requests > 1 && rpcrdma_life_unheard(life, pub->established) &&
+                   pub->messages == 0;
+
+    *since_ns = ended               ? life->ended_ns
+                : attempt           ? pub->first_time_ns
+                : life->pending > 0 ? pub->last_time_ns
+                                    : now;
+    for (int end = 0; end < 2; end++)
+        if (life->silence[end].transmissions > 0 &&
+            life->silence[end].since_ns<*since_ns && * since_ns - life->silence[end].since_ns>
+                SILENT_NS)
+            *since_ns = life->silence[end].since_ns;
+    if (rpcrdma_life_unheard(life, pub->established) && pub->messages == 0 &&
+        life->down_since_ns != 0)
+        *since_ns = life->down_since_ns; /* it was an attempt to come back */
+    if (!ended)
+        return now - *since_ns > SILENT_NS;
+    if (life->ended == RPCRDMA_ENDED_DISCONNECTED || life->ended == RPCRDMA_ENDED_CLOSED)
+        return (client_end(pub) >= 0 && life->ended_by != client_end(pub)) || life->pending > 0 ||
+               *since_ns < life->ended_ns;
+    return true;
+}
+
+static void replace(struct rpcrdma_connection *pub, struct rpcrdma_connection *was,
+                    int64_t since_ns)
+{
+    pub->life.previous = was->number;
+    pub->life.down_since_ns = since_ns;
+    was->life.next = pub->number;
+}
+
+/* What took its place was one more connection beside it. */
+static void take_back(struct rpcrdma_life *life, struct rpcrdma_life *was)
+{
+    life->previous = 0;
+    life->down_since_ns = life->down_ns = 0;
+    life->has_down = false;
+    was->next = 0;
+}
+
+/* Where nothing of the set-up was captured, it is there at its first Call. */
+static void down(struct rpcrdma_life *life)
+{
+    bool called = life->requests == 0 && life->has_xid;
+
+    if (life->previous == 0 || life->down_since_ns == 0 ||
+        (life->established_frame == 0 && !called))
+        return;
+    life->has_down = true;
+    life->down_ns = (life->established_frame != 0 ? life->established_ns : life->last_call_ns) -
+                    life->down_since_ns;
+    if (life->down_ns < 0)
+        life->down_ns = 0; /* the clock was set back */
+}
+
+/* A message, and nothing else: perhaps it is none (a damaged QP number). */
+static bool alone(const struct rpcrdma_connection *pub)
+{
+    return pub->life.requests == 0 && pub->paired_by == RPCRDMA_PAIRED_NOT && pub->messages < 2;
+}
+
+/* Of several that were lost it takes the place of the one that was so last: another one may only be
+ * waiting for its server. */
+static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    int64_t now = flow->context.time_ns, latest_ns = 0;
+    struct earlier e = earlier_than(conn);
+    struct rpcrdma_connection *was, *latest = NULL;
+    uint64_t recent = 0;
+
+    pub->life.looked_back = true;
+    while ((was = earlier_one(flow, &e))) {
+        int64_t since_ns;
+
+        if (was->number == 0 || !same_hosts(was, pub))
+            continue;
+        if (e.conn)
+            flow_life_end(flow, e.conn);
+        if (!lost(was, now, &since_ns))
+            continue;
+        recent += now - was->first_time_ns < STORM_NS;
+        if (was->life.next == 0 && !alone(was) && (!latest || since_ns > latest_ns)) {
+            latest = was;
+            latest_ns = since_ns;
+        }
+    }
+    if (latest && pub->life.previous == 0)
+        replace(pub, latest, latest_ns);
+    if (recent < STORM || (flow->stormed && now - flow->storm_ns < STORM_NS))
+        return;
+    flow->stormed = true;
+    flow->storm_ns = now;
+    flow_report(&flow->context, pub,
+                &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RECONNECT_STORM,
+                                          .frame = flow->context.frame,
+                                          .offset = -1,
+                                          .arg = {recent, STORM_NS / 1000000000}});
+}
+
+/* Its set-up was not captured, nor anything that ended the other one, perhaps: since when there was
+ * none. 0: it is not known, as there were more Calls meanwhile than can be outstanding, or the
+ * client closed it as idle, perhaps. */
+static int64_t silent_since(const struct rpcrdma_connection *pub,
+                            const struct rpcrdma_connection *was)
+{
+    const struct rpcrdma_life *life = &pub->life;
+    int64_t since_ns;
+
+    if (lost(was, pub->first_time_ns, &since_ns))
+        return since_ns;
+    return rpcrdma_xids_between(was->life.last_xid, life->first_xid) > OUTSTANDING ||
+                   life->last_call_ns - was->life.last_call_ns > IDLE_NS
+               ? 0
+               : was->life.last_call_ns;
+}
+
+static struct rpcrdma_connection *numbered(struct rpcrdma_flow *flow, const struct flow_conn *conn,
+                                           uint32_t number)
+{
+    struct earlier e = earlier_than(conn);
+    struct rpcrdma_connection *one;
+
+    while ((one = earlier_one(flow, &e)) && one->number != number)
+        ;
+    return one;
+}
+
+/* After it there were attempts only: the last of these. NULL: another one has its place. */
+static struct rpcrdma_connection *last_attempt(struct rpcrdma_flow *flow,
+                                               const struct flow_conn *conn,
+                                               struct rpcrdma_connection *was)
+{
+    for (int i = 0; was && was->life.next != 0; i++) {
+        was = numbered(flow, conn, was->life.next);
+        if (was && (was->messages > 0 || i >= FLOW_LOOK_BACK))
+            return NULL;
+    }
+    return was;
+}
+
+/* The connection that the first Call shows to be continued. While it was open nothing passed; or
+ * the client had closed it, for it was idle or its adapter was taken away: then it was not down. */
+static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    struct rpcrdma_life *life = &pub->life;
+    struct earlier e = earlier_than(conn);
+    struct rpcrdma_connection *was;
+    bool set_up = life->requests > 0;
+
+    while ((was = earlier_one(flow, &e))) {
+        bool ended =
+            was->life.ended != RPCRDMA_ENDED_NOT && was->life.ended_frame <= pub->first_frame;
+
+        if (was->number == 0 || !same_hosts(was, pub) || !was->life.has_xid || alone(was) ||
+            (was->life.next != 0 && set_up) ||
+            !rpcrdma_xids_go_on(was->life.last_xid, life->first_xid))
+            continue;
+        if (!set_up && was->life.last_call_ns >= pub->first_time_ns)
+            continue; /* it was in use then: the one in hand is one more, captured late */
+        if (!set_up && same_connection(was, pub))
+            return;
+        if (was->life.next == 0 && ended && was->life.ended_by >= 0 &&
+            was->life.ended_by == client_end(was)) {
+            replace(pub, was, 0);
+        } else if (!set_up) {
+            if (was->life.next == 0 && e.conn)
+                flow_life_end(flow, e.conn);
+            was = last_attempt(flow, conn, was);
+            if (!was)
+                return;
+            replace(pub, was, silent_since(pub, was));
+            down(life);
+        } else if (!ended) {
+            replace(pub, was, was->life.last_call_ns);
+            down(life);
+        }
+        return;
+    }
+}
+
+/* As `look`, of a connection that its messages show to be one: at what had ended by its set-up. */
+static void look_late(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    struct earlier e = earlier_than(conn);
+    struct rpcrdma_connection *was;
+
+    pub->life.looked_back = true;
+    while ((was = earlier_one(flow, &e))) {
+        int64_t since_ns;
+
+        if (was->number == 0 || !same_hosts(was, pub) || was->life.next != 0 ||
+            was->life.ended == RPCRDMA_ENDED_NOT || was->life.ended_frame > pub->first_frame)
+            continue;
+        if (e.conn)
+            flow_life_end(flow, e.conn);
+        if (!lost(was, pub->first_time_ns, &since_ns))
+            continue;
+        replace(pub, was, since_ns);
+        down(&pub->life);
+        return;
+    }
+}
+
+/* It was silent, and goes on: the one that was opened meanwhile is one more. */
+RPCRDMA_RARE static void goes_on(struct flow_conn *conn)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    struct flow_conn *other = flow_conn_newer(conn);
+
+    for (int i = 0; other && i < FLOW_LOOK_BACK; i++, other = flow_conn_newer(other)) {
+        struct rpcrdma_life *life = &flow_conn_public(other)->life;
+
+        if (life->previous != pub->number)
+            continue;
+        take_back(life, &pub->life);
+        return;
+    }
+}
+
+/* It took the place of one whose set-up was not captured, and its first Call is of another mount.
+ */
+static void check_place(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct rpcrdma_life *life = &flow_conn_public(conn)->life;
+    struct rpcrdma_connection *was = numbered(flow, conn, life->previous);
+
+    if (!was || was->life.requests > 0 || !was->life.has_xid ||
+        rpcrdma_xids_go_on(was->life.last_xid, life->first_xid))
+        return;
+    take_back(life, &was->life);
+}
+
+void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t xid,
+                    int64_t time_ns)
+{
+    struct rpcrdma_life *life = &flow_conn_public(conn)->life;
+    bool first = !life->has_xid;
+
+    if (life->next != 0 && life->ended == RPCRDMA_ENDED_NOT)
+        goes_on(conn);
+    if (!first && life->requests == 0 && !life->looked_back) {
+        life->looked_back = true;
+        look_for_xid(flow, conn); /* by the first of two Calls: one alone is perhaps a stray */
+    }
+    life->last_xid = xid;
+    life->last_call_ns = time_ns;
+    if (!first)
+        return;
+    life->has_xid = true;
+    life->first_xid = xid;
+    if (life->requests == 0)
+        return;
+    if (!life->looked_back)
+        look_late(flow, conn);
+    if (life->previous != 0)
+        check_place(flow, conn);
+    if (life->previous == 0)
+        look_for_xid(flow, conn);
+}
+
+void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn, enum rpcrdma_op_kind kind)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    struct rpcrdma_life *life = &pub->life;
+
+    if ((kind == RPCRDMA_OP_CONNECT || kind == RPCRDMA_OP_RESET || kind == RPCRDMA_OP_SYN) &&
+        pub->number != 0 && !life->looked_back)
+        look(flow, conn);
+    down(life);
+}
