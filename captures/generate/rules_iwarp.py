@@ -8,6 +8,8 @@ from iwarp_talk import ACK, CRC, MARKERS, REJECT, RST, SEND, SYN, TERMINATE, WRI
 from rule_talk import GETATTR, NULL, case, data, header
 from script import FILE_HANDLE, NFS, rpc_call
 
+TIMEOUT = 400_000_000
+
 
 def over_iwarp(c, flags=0):
     c.talk = IwarpTalk(c.packets, c.client, c.server, c.clock, flags)
@@ -200,6 +202,63 @@ def bytes_lost(c, breaks):
 @case('mpa-sync', 'tcp-lost', 'bytes-lost')
 def mpa_sync(c, breaks):
     tcp_lost(c, breaks)
+
+
+def again(c, packet, after_ns):
+    c.clock.now += after_ns
+    c.packets.append(packet._replace(time_ns=c.clock.tick()))
+
+
+def unacknowledged(c, say):
+    """The one segment of what `say` says; its Ack is lost."""
+    say()
+    ack = c.packets.pop()
+    return c.packets[-1], ack
+
+
+@case('transport-timeout')
+def tcp_timeout(c, breaks):
+    """A segment that TCP's timer sends again; or one that is acknowledged late (RFC 9293 section 3.8.1)."""
+    over_iwarp(c)
+    xid = []
+    call, ack = unacknowledged(c, lambda: xid.append(c.call(NULL)))
+    if breaks:
+        again(c, call, TIMEOUT)
+    again(c, ack, 0 if breaks else TIMEOUT)
+    c.reply(xid[0])
+
+
+@case('connection-silent', 'transport-timeout', 'call-undelivered', near={'transport-timeout', 'call-undelivered'})
+def tcp_silent(c, breaks):
+    """Two timeouts without an answer, the second twice as long, and a RST; or one (RFC 9293 section 3.8.3)."""
+    over_iwarp(c)
+    call, _ = unacknowledged(c, lambda: c.call(NULL))
+    for number in range(2 if breaks else 1):
+        again(c, call, TIMEOUT << number)
+    c.talk.segment(c.client, flags=RST | ACK)
+
+
+@case('call-undelivered', 'transport-timeout', near={'transport-timeout'})
+def tcp_call_undelivered(c, breaks):
+    """A Call that is sent twice and acknowledged, or not, until the client closes the connection."""
+    over_iwarp(c)
+    call, ack = unacknowledged(c, lambda: c.call(NULL))
+    again(c, call, TIMEOUT)
+    if not breaks:
+        again(c, ack, 0)
+    c.talk.segment(c.client, flags=RST | ACK)
+
+
+@case('reply-undelivered', 'transport-timeout', near={'transport-timeout'})
+def tcp_reply_undelivered(c, breaks):
+    """The same of a Reply."""
+    over_iwarp(c)
+    xid = c.call(NULL)
+    reply, ack = unacknowledged(c, lambda: c.reply(xid))
+    again(c, reply, TIMEOUT)
+    if not breaks:
+        again(c, ack, 0)
+    c.talk.segment(c.server, flags=RST | ACK)
 
 
 assert iwarp_talk.crc32c(b'123456789') == 0xE3069283

@@ -58,6 +58,7 @@ static void of_path(struct rpcrdma_flow *flow, const struct rpcrdma_connection *
     const struct rpcrdma_path *path = pub->path[end];
     const uint64_t sent = path->packets - path->duplicated; /* what is there twice was sent once */
     const char *to = role(pub, end);
+    bool tcp = pub->carrier == RPCRDMA_CARRIER_IWARP;
 
     if (path->naks[RPCRDMA_NAK_PSN_SEQUENCE] > 0)
         report(flow, pub, RPCRDMA_RULE_NAK_SEQUENCE, path->nak_frame[RPCRDMA_NAK_PSN_SEQUENCE], to,
@@ -70,8 +71,9 @@ static void of_path(struct rpcrdma_flow *flow, const struct rpcrdma_connection *
         report(flow, pub, RPCRDMA_RULE_RETRANSMISSION_RATE, path->retransmitted_frame, to,
                path->retransmitted, sent);
     if (path->timeouts > 0)
-        report(flow, pub, RPCRDMA_RULE_TRANSPORT_TIMEOUT, path->timeout_frame, to, path->timeouts,
-               (uint64_t)path->timeout_ns / 1000000);
+        report(flow, pub,
+               tcp ? RPCRDMA_RULE_TRANSPORT_TIMEOUT_TCP : RPCRDMA_RULE_TRANSPORT_TIMEOUT,
+               path->timeout_frame, to, path->timeouts, (uint64_t)path->timeout_ns / 1000000);
     if (path->congestion_frame > 0 && path->cnps == 0 && pub->paired_by != RPCRDMA_PAIRED_NOT)
         report(flow, pub, RPCRDMA_RULE_CONGESTION_UNANSWERED, path->congestion_frame, to,
                path->congestion_marks, 0);
@@ -113,7 +115,10 @@ static void of_end(struct rpcrdma_flow *flow, struct flow_conn *conn, int end)
                role(pub, end), path->naks[RPCRDMA_NAK_RNR], 0);
     else if (life->silence[end].transmissions > 1 && !goes_on(flow, pub, end) &&
              ended - life->silence[end].since_ns > SILENT_NS)
-        report(flow, pub, RPCRDMA_RULE_CONNECTION_SILENT, frame, role(pub, end),
+        report(flow, pub,
+               pub->carrier == RPCRDMA_CARRIER_IWARP ? RPCRDMA_RULE_CONNECTION_SILENT_TCP
+                                                     : RPCRDMA_RULE_CONNECTION_SILENT,
+               frame, role(pub, end),
                (uint64_t)(ended - life->silence[end].since_ns) / 1000000,
                life->silence[end].transmissions);
 }

@@ -310,17 +310,20 @@ void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     const struct rpcrdma_transaction *pub = &t->pub;
     const struct rpcrdma_delivery *call = &pub->call, *reply = &pub->reply;
+    bool tcp = flow_conn_public_const(t->conn)->carrier == RPCRDMA_CARRIER_IWARP;
 
     if (reply->state == RPCRDMA_NOT_DELIVERED)
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_REPLY_UNDELIVERED, reply->last_frame, NULL,
-                        reply->transmissions, 0, 0);
+        rpc_add_finding(rpcs, t,
+                        tcp ? RPCRDMA_RULE_REPLY_UNDELIVERED_TCP : RPCRDMA_RULE_REPLY_UNDELIVERED,
+                        reply->last_frame, NULL, reply->transmissions, 0, 0);
     if (!t->has_call || pub->reply_frame != 0)
         return;
     if (call->state == RPCRDMA_DELIVERED)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_CALL_HELD, pub->call_frame, NULL, call->frame, 0, 0);
     else if (call->state == RPCRDMA_NOT_DELIVERED)
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_CALL_UNDELIVERED, call->last_frame, NULL,
-                        call->transmissions, 0, 0);
+        rpc_add_finding(rpcs, t,
+                        tcp ? RPCRDMA_RULE_CALL_UNDELIVERED_TCP : RPCRDMA_RULE_CALL_UNDELIVERED,
+                        call->last_frame, NULL, call->transmissions, 0, 0);
 }
 
 void rpc_timing_transmissions(struct rpc_transaction *t)
