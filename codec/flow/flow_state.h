@@ -18,9 +18,12 @@
  *   transport.c  what is found of a connection's packets
  */
 
+#include "base/chain.h"
 #include "flow/credit/credit_stage.h"
 #include "flow/rpc/rpc_stage.h"
 #include "wire/hot.h"
+
+struct flow_past; /* place.c */
 
 struct rpcrdma_flow {
     struct flow_context context;
@@ -42,9 +45,10 @@ struct rpcrdma_flow {
     bool stormed;      /* storm_ns is set */
     int64_t looked_ns; /* when it was last looked at who waits too long */
     int64_t storm_ns;  /* when connections were last reported to come and go */
-    /* Connections that were reported already, as a QP number or port of theirs came again: a ring,
-     * and how many there were. NULL: none. Owned */
-    struct rpcrdma_connection *past;
+    /* Connections that were reported already, as a QP number or port of theirs came again: the
+     * oldest first, and by their hosts the newest. Owned */
+    TAILQ_HEAD(, flow_past) past;
+    struct flow_table past_of_hosts;
     uint32_t n_past;
     struct rpcrdma_path plain[2]; /* what rpcrdma_flow_path, and a connection's end, gives: see
                                    * flow_delivery_path */

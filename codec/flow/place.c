@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
+#include "bound.h"
 #include "flow/flow_state.h"
 #include "wire/hot.h"
 
@@ -10,9 +11,10 @@
  */
 
 enum {
-    PAST = 32,         /* connections that are looked at, of those that were reported already */
-    STORM = 4,         /* so many before it were lost within STORM_NS */
-    OUTSTANDING = 128, /* Calls: Linux has so many credits */
+    PAST = RPCRDMA_BOUND(1024, 4), /* connections that are known of those reported already */
+    PAST_SHARE = 32,               /* of the memory, at most */
+    STORM = 4,                     /* so many before it were lost within STORM_NS */
+    OUTSTANDING = 128,             /* Calls: Linux has so many credits */
 };
 #define STORM_NS INT64_C(30000000000)
 #define SILENT_NS INT64_C(1000000000)
@@ -20,52 +22,96 @@ enum {
  * minutes. */
 #define IDLE_NS INT64_C(290000000000)
 
+/* Of one that was reported already. */
+struct flow_past {
+    struct rpcrdma_connection pub; /* its pointers are stale */
+    TAILQ_ENTRY(flow_past) by_end;
+    struct chain hosts;
+};
+
+static struct flow_past *past_of(struct chain *link)
+{
+    return link ? CHAIN_OF(link, struct flow_past, hosts) : NULL;
+}
+
+/* One more, or in the oldest's place. NULL: no memory; connections in use have most of it. */
+static struct flow_past *new_past(struct rpcrdma_flow *flow)
+{
+    struct flow_memory *memory = &flow->context.memory;
+    size_t most = flow_memory_limit(memory) / PAST_SHARE / sizeof(struct flow_past);
+    struct flow_past *past = NULL;
+
+    if (flow->n_past < PAST && flow->n_past < most && flow_memory_fits(memory, sizeof(*past)))
+        past = flow_alloc(memory, sizeof(*past));
+    if (past) {
+        flow->n_past++;
+    } else {
+        past = TAILQ_FIRST(&flow->past);
+        if (!past)
+            return NULL;
+        TAILQ_REMOVE(&flow->past, past, by_end);
+        chain_remove(&flow->past_of_hosts, &past->hosts);
+    }
+    TAILQ_INSERT_TAIL(&flow->past, past, by_end);
+    return past;
+}
+
 void flow_life_past(struct rpcrdma_flow *flow, const struct flow_conn *conn)
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
-    struct rpcrdma_connection *past;
+    struct flow_past *past = pub->life.next == 0 ? new_past(flow) : NULL;
 
-    if (pub->life.next != 0)
-        return;
-    if (!flow->past && flow_memory_fits(&flow->context.memory, PAST * sizeof(*flow->past)))
-        flow->past = flow_alloc(&flow->context.memory, PAST * sizeof(*flow->past));
-    if (!flow->past)
+    if (!past)
         return; /* then none is known to take its place */
-    past = &flow->past[flow->n_past++ % PAST];
-    *past = *pub;
-    past->path[0] = past->path[1] = NULL;
+    past->pub = *pub;
+    past->pub.path[0] = past->pub.path[1] = NULL;
+    (void)chain_add(&flow->past_of_hosts, &flow->context.memory, flow_hosts_key(flow->conns, pub),
+                    NULL, &past->hosts);
 }
 
 void flow_life_free(struct rpcrdma_flow *flow)
 {
-    flow_release(&flow->context.memory, flow->past, PAST * sizeof(*flow->past));
+    struct flow_past *past;
+
+    while ((past = TAILQ_FIRST(&flow->past))) {
+        TAILQ_REMOVE(&flow->past, past, by_end);
+        flow_release(&flow->context.memory, past, sizeof(*past));
+    }
+    flow_table_free(&flow->past_of_hosts, &flow->context.memory);
 }
 
-/* The connections before one, the newest first; after them those that were reported already. */
+/* The connections between the same two addresses before one, the newest first; after them those
+ * that were reported already. */
 struct earlier {
     struct flow_conn *conn; /* of the one in hand; NULL: it was reported */
     struct flow_conn *next;
-    uint32_t looked, past;
+    struct flow_past *past;
+    uint32_t looked, looked_past;
 };
 
-static struct earlier earlier_than(const struct flow_conn *conn)
+static struct earlier earlier_than(const struct rpcrdma_flow *flow, const struct flow_conn *conn)
 {
-    return (struct earlier){.next = flow_conn_older(conn)};
+    uint64_t key = flow_hosts_key(flow->conns, flow_conn_public_const(conn));
+
+    return (struct earlier){.next = flow_conn_before(conn),
+                            .past = past_of(chain_newest(&flow->past_of_hosts, key))};
 }
 
 /* NULL: no more are looked at. */
-static struct rpcrdma_connection *earlier_one(struct rpcrdma_flow *flow, struct earlier *e)
+static struct rpcrdma_connection *earlier_one(struct earlier *e)
 {
-    if (e->next && e->looked < FLOW_LOOK_BACK) {
-        e->looked++;
+    struct flow_past *past = e->past;
+
+    if (e->next && e->looked++ < FLOW_LOOK_BACK) {
         e->conn = e->next;
-        e->next = flow_conn_older(e->next);
+        e->next = flow_conn_before(e->next);
         return flow_conn_public(e->conn);
     }
     e->conn = NULL;
-    if (!flow->past || e->past >= PAST || e->past >= flow->n_past)
+    if (!past || e->looked_past++ >= FLOW_LOOK_BACK)
         return NULL;
-    return &flow->past[(flow->n_past - ++e->past) % PAST];
+    e->past = past_of(past->hosts.older);
+    return &past->pub;
 }
 
 /* -1: not known. Without set-up either end may be the client's. */
@@ -190,15 +236,15 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
     int64_t now = flow->context.time_ns, latest_ns = 0;
-    struct earlier e = earlier_than(conn);
+    struct earlier e = earlier_than(flow, conn);
     struct rpcrdma_connection *was, *latest = NULL;
     uint64_t recent = 0;
 
     pub->life.looked_back = true;
-    while ((was = earlier_one(flow, &e))) {
+    while ((was = earlier_one(&e))) {
         int64_t since_ns;
 
-        if (was->number == 0 || !same_hosts(was, pub))
+        if (!same_hosts(was, pub))
             continue;
         if (e.conn)
             flow_life_end(flow, e.conn);
@@ -243,10 +289,10 @@ static int64_t silent_since(const struct rpcrdma_connection *pub,
 static struct rpcrdma_connection *numbered(struct rpcrdma_flow *flow, const struct flow_conn *conn,
                                            uint32_t number)
 {
-    struct earlier e = earlier_than(conn);
+    struct earlier e = earlier_than(flow, conn);
     struct rpcrdma_connection *one;
 
-    while ((one = earlier_one(flow, &e)) && one->number != number)
+    while ((one = earlier_one(&e)) && one->number != number)
         ;
     return one;
 }
@@ -270,15 +316,15 @@ static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
     struct rpcrdma_life *life = &pub->life;
-    struct earlier e = earlier_than(conn);
+    struct earlier e = earlier_than(flow, conn);
     struct rpcrdma_connection *was;
     bool set_up = life->requests > 0;
 
-    while ((was = earlier_one(flow, &e))) {
+    while ((was = earlier_one(&e))) {
         bool ended =
             was->life.ended != RPCRDMA_ENDED_NOT && was->life.ended_frame <= pub->first_frame;
 
-        if (was->number == 0 || !same_hosts(was, pub) || !was->life.has_xid || alone(was) ||
+        if (!same_hosts(was, pub) || !was->life.has_xid || alone(was) ||
             (was->life.next != 0 && set_up) ||
             !rpcrdma_xids_go_on(was->life.last_xid, life->first_xid))
             continue;
@@ -309,15 +355,15 @@ static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
 static void look_late(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
-    struct earlier e = earlier_than(conn);
+    struct earlier e = earlier_than(flow, conn);
     struct rpcrdma_connection *was;
 
     pub->life.looked_back = true;
-    while ((was = earlier_one(flow, &e))) {
+    while ((was = earlier_one(&e))) {
         int64_t since_ns;
 
-        if (was->number == 0 || !same_hosts(was, pub) || was->life.next != 0 ||
-            was->life.ended == RPCRDMA_ENDED_NOT || was->life.ended_frame > pub->first_frame)
+        if (!same_hosts(was, pub) || was->life.next != 0 || was->life.ended == RPCRDMA_ENDED_NOT ||
+            was->life.ended_frame > pub->first_frame)
             continue;
         if (e.conn)
             flow_life_end(flow, e.conn);
@@ -333,9 +379,9 @@ static void look_late(struct rpcrdma_flow *flow, struct flow_conn *conn)
 RPCRDMA_RARE static void goes_on(struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
-    struct flow_conn *other = flow_conn_newer(conn);
+    struct flow_conn *other = flow_conn_after(conn);
 
-    for (int i = 0; other && i < FLOW_LOOK_BACK; i++, other = flow_conn_newer(other)) {
+    for (int i = 0; other && i < FLOW_LOOK_BACK; i++, other = flow_conn_after(other)) {
         struct rpcrdma_life *life = &flow_conn_public(other)->life;
 
         if (life->previous != pub->number)

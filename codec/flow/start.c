@@ -61,6 +61,7 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
         rpcrdma_copy_sized(&own, sizeof(own), config, sizeof(own));
     rpcrdma_copy_sized(to, sizeof(*to), sink, sizeof(*to));
     flow->changes = 1;
+    TAILQ_INIT(&flow->past);
     flow->context.delivery = own.delivery;
     flow->context.memory.limit = own.max_memory ? (size_t)own.max_memory : DEFAULT_MEMORY;
     flow->context.memory.shared = (size_t)own.shared_memory;

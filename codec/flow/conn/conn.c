@@ -15,6 +15,7 @@ static void link_conn(struct flow_conns *conns, struct flow_conn *conn)
 static void unlink_conn(struct flow_conns *conns, struct flow_conn *conn)
 {
     TAILQ_REMOVE(&conns->all, conn, by_age);
+    chain_remove(&conns->hosts, &conn->hosts);
     conns->n_conns--;
     conn_lru_remove(conns, conn);
 }
@@ -146,8 +147,10 @@ void conn_attach(struct flow_conns *conns, struct flow_conn *conn, int end,
 
 void flow_conn_number(struct flow_conns *conns, struct flow_conn *conn)
 {
-    if (conn->pub.number == 0)
-        conn->pub.number = ++conns->numbers;
+    if (conn->pub.number != 0)
+        return;
+    conn->pub.number = ++conns->numbers;
+    conn_hosts_add(conns, conn);
 }
 
 void conn_set_class(struct flow_conn *conn, enum conn_class class)
@@ -261,11 +264,6 @@ struct flow_conn *flow_conns_oldest(const struct flow_conns *conns)
 struct flow_conn *flow_conn_newer(const struct flow_conn *conn)
 {
     return TAILQ_NEXT(conn, by_age);
-}
-
-struct flow_conn *flow_conn_older(const struct flow_conn *conn)
-{
-    return TAILQ_PREV(conn, conn_list, by_age);
 }
 
 void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn)

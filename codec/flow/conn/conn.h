@@ -189,6 +189,14 @@ struct flow_conn *flow_admission_silent(struct flow_conns *conns);
 /* The frame of the oldest event that any connection holds back; UINT64_MAX: none does. */
 uint64_t flow_admission_oldest(struct flow_conns *conns);
 
+/* Of those with a number between the same two hosts, the one before or after by age; NULL: none.
+ * And a key that all these have. */
+struct flow_conn *flow_conn_before(const struct flow_conn *conn);
+struct flow_conn *flow_conn_after(const struct flow_conn *conn);
+uint64_t flow_hosts_key(const struct flow_conns *conns, const struct rpcrdma_connection *pub);
+/* So many are looked at, at most, for one whose place another takes. */
+enum { FLOW_LOOK_BACK = 32 };
+
 /* Asks for the memory of a connection that soon has a packet. */
 void flow_conn_fetch(const struct flow_conns *conns, const struct flow_conn *conn);
 
@@ -196,10 +204,7 @@ void flow_conn_fetch(const struct flow_conns *conns, const struct flow_conn *con
  * NULL, its ends counted the other way round where *swapped; or disconnected long ago); the one to
  * go when memory is short, which is not the one in hand (that may be NULL). NULL: none. */
 struct flow_conn *flow_conns_oldest(const struct flow_conns *conns);
-/* So many are looked at, at most, for one whose place another takes. */
-enum { FLOW_LOOK_BACK = 32 };
 struct flow_conn *flow_conn_newer(const struct flow_conn *conn);
-struct flow_conn *flow_conn_older(const struct flow_conn *conn);
 bool flow_conns_any_overdue(const struct flow_conns *conns); /* flow_conn_overdue is not NULL */
 struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn **into,
                                     bool *swapped);

@@ -16,14 +16,16 @@
  *   admission.c   events that wait while their connection is undecided
  *   held.c        who holds back the oldest, and about whom time decides
  *   properties.c  transport properties, thresholds, private data
+ *   hosts.c       those between the same two hosts
  *   lru.c         which connection goes when memory is short
  */
 
 #include <string.h>
 #include <sys/queue.h>
 
+#include "base/chain.h"
 #include "base/heap.h"
-#include "base/table.h"
+#include "base/siphash.h"
 #include "flow/conn/conn.h"
 #include "wire/hot.h"
 
@@ -72,6 +74,7 @@ struct flow_conn {
     TAILQ_HEAD(conn_admission, flow_kept) admission; /* in order */
 
     TAILQ_ENTRY(flow_conn) by_age;
+    struct chain hosts;   /* in conns->hosts, once it has a number */
     struct heap_node lru; /* in conns->lru, by a frame not after pub.last_frame: see lru.c */
     uint64_t counted_key;
     bool counted;    /* in conns->unpaired */
@@ -127,6 +130,8 @@ struct flow_conns {
     struct flow_table unpaired; /* (addresses) -> classified directions without peer, a count */
     struct flow_table
         half_open; /* (opener, acceptor) -> connection of which one end's QP is known */
+    struct flow_table hosts; /* (addresses) -> the newest connection that has a number */
+    struct siphash_key hosts_key;
     struct conn_awaiting *awaiting;
 
     TAILQ_HEAD(conn_list, flow_conn) all; /* the oldest first */
@@ -225,6 +230,9 @@ void conn_syn_forget(struct flow_conns *conns, const struct flow_path *path);
 
 /* properties.c */
 void conn_private_data(struct flow_conn *conn, int end, const struct rpcrdma_op *op);
+
+/* hosts.c */
+void conn_hosts_add(struct flow_conns *conns, struct flow_conn *conn);
 
 /* lru.c */
 void conn_lru_add(struct flow_conns *conns, struct flow_conn *conn);

@@ -14,8 +14,8 @@ static void merge_place(struct flow_conns *conns, struct flow_conn *into, struct
     to->down_ns = life->down_ns;
     to->has_down = life->has_down;
     flow_conn_number(conns, into);
-    was = flow_conn_older(from);
-    for (int i = 0; was && i < FLOW_LOOK_BACK; i++, was = flow_conn_older(was))
+    was = flow_conn_before(from);
+    for (int i = 0; was && i < FLOW_LOOK_BACK; i++, was = flow_conn_before(was))
         if (was->pub.number == to->previous)
             was->pub.life.next = into->pub.number;
     life->previous = 0;

@@ -13,6 +13,7 @@ struct flow_conns *flow_conns_new(struct flow_context *context, struct flow_stre
     if (!conns)
         return NULL;
     conns->context = context;
+    conns->hosts_key = siphash_key();
     TAILQ_INIT(&conns->all);
     TAILQ_INIT(&conns->closed);
     SLIST_INIT(&conns->merged);
@@ -42,6 +43,7 @@ void flow_conns_free(struct flow_conns *conns)
     flow_table_free(&conns->cm, memory);
     flow_table_free(&conns->unpaired, memory);
     flow_table_free(&conns->half_open, memory);
+    flow_table_free(&conns->hosts, memory);
     flow_release(memory, conns->awaiting, CONN_AWAITING * sizeof(*conns->awaiting));
     flow_release(memory, conns->ports, conns->n_ports * sizeof(*conns->ports));
     free(conns);

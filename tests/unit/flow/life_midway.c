@@ -17,6 +17,17 @@ static void on_connection(void *context, const struct rpcrdma_connection *c)
     told[c->number] = *c;
 }
 
+static struct rpcrdma_connection last;
+
+static void on_first_and_last(void *context, const struct rpcrdma_connection *c)
+{
+    (void)context;
+    if (c->number == 1)
+        told[1] = *c;
+    if (c->number > last.number)
+        last = *c;
+}
+
 static void begin(void)
 {
     static const struct rpcrdma_flow_config follow = {.delivery = true};
@@ -24,6 +35,7 @@ static void begin(void)
     rpc_rig_begin_late(&rig, &follow, true);
     rig.rig.flow->context.sink.connection = on_connection;
     memset(told, 0, sizeof(told));
+    memset(&last, 0, sizeof(last));
 }
 
 static void call(uint32_t xid)
@@ -171,13 +183,55 @@ static void ended_by_whom(void **state)
     assert_int_equal(told[2].life.previous, 0);
 }
 
+/* The server has many clients: what they do between the end of one of a client's connections and
+ * its next one, or while it is silent, does not hide that. Likewise where all had ended and were
+ * reported. */
+static void among_many(void **state)
+{
+    enum { OTHERS = 150 };
+
+    (void)state;
+    for (int reported = 0; reported < 2; reported++) {
+        struct rig_end b;
+
+        begin();
+        rig.rig.flow->context.sink.connection = on_first_and_last;
+        call(0x11f33cd2);
+        reply(0x11f33cd2);
+        call(0x12f33cd2);
+        if (reported)
+            let_go(0);
+        b = rig.b;
+        for (int i = 0; i < OTHERS; i++) {
+            struct rig_end client = {(uint8_t)(3 + i), 500, 9};
+
+            b.qpn++;
+            rig_send_call(&rig.rig, &client, &b, 0x77000000U + (uint32_t)i);
+            rig_send_reply(&rig.rig, &b, &client, 0x77000000U + (uint32_t)i);
+            rig_send_call(&rig.rig, &client, &b, 0x78000000U + (uint32_t)i);
+            if (reported)
+                let_go(0);
+        }
+        rig.b.qpn += OTHERS;
+        another(40 * SECOND);
+        call(0x13f33cd2);
+        reply(0x13f33cd2);
+        call(0x14f33cd2);
+        finish();
+        assert_int_equal(last.life.previous, 1);
+        assert_true(last.life.has_down);
+        assert_between(last.life.down_ns, 40 * SECOND, 41 * SECOND);
+        if (!reported)
+            assert_int_equal(told[1].life.next, last.number);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_set_ups),
-        cmocka_unit_test(one_message_alone),
-        cmocka_unit_test(told_as_two),
-        cmocka_unit_test(ended_by_whom),
+        cmocka_unit_test(without_set_ups), cmocka_unit_test(one_message_alone),
+        cmocka_unit_test(told_as_two),     cmocka_unit_test(ended_by_whom),
+        cmocka_unit_test(among_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
