@@ -13,7 +13,10 @@
 /* A client that closes a connection sooner after its last Call does not do so because it is idle:
  * Linux waits for 5 minutes. */
 #define IDLE_NS (60 * SECOND)
-#define STUCK_NS (SECOND / 100)     /* longer than any adapter takes to answer a Nak */
+#define STUCK_NS (SECOND / 100) /* longer than any adapter takes to answer a Nak */
+/* A server may drop the state of a client that is away for longer: 90 s with Linux, 30 with some.
+ */
+#define LEASE_NS (30 * SECOND)
 #define IDLE_LONG_NS (290 * SECOND) /* and one that comes back at once was not idle before that */
 
 /* ": who" did not answer at the end of this connection, and since when; "": nobody is known to. */
@@ -245,6 +248,34 @@ static struct restart restart_of(const struct report *r, const struct report_con
     return found;
 }
 
+/* The client was `away_ns` without a connection; `and`: what else is known. */
+static struct report_cause *server_restarted(struct report *r, const struct restart *restart,
+                                             int64_t away_ns, const char *and)
+{
+    bool lease = restart->stale > 0 && !restart->refused && away_ns > LEASE_NS;
+    struct report_cause *cause =
+        report_cause_add(r, CAUSE_SERVER_RESTARTED,
+                         restart->stale > 0 && !lease ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+
+    cause->rpcs = restart->stale;
+    cause->frame = restart->frame;
+    if (restart->stale > 0)
+        snprintf(cause->text, sizeof(cause->text),
+                 "The server was restarted%s: %" PRIu64
+                 " answer%s that only a server without its former state gives.%s",
+                 restart->refused ? ", and refused connections meanwhile" : "", restart->stale,
+                 plural(restart->stale), and);
+    else
+        snprintf(cause->text, sizeof(cause->text),
+                 "The server was restarted: it refused connections meanwhile.%s", and);
+    if (lease)
+        snprintf(cause->against, sizeof(cause->against),
+                 "the client was away for %.1f s: its lease may have run out, and the server have "
+                 "dropped its state for that",
+                 report_seconds(away_ns));
+    return cause;
+}
+
 static void connection_failed(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from =
@@ -295,22 +326,8 @@ static void connection_failed(struct report *r, const struct report_connection *
              silent);
     if (maybe)
         snprintf(cause->against, sizeof(cause->against), "%s", maybe);
-    if (refused || restart.stale > 0) {
-        cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
-                                 restart.stale > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
-        cause->rpcs = restart.stale;
-        cause->time_ns = 0;
-        cause->frame = restart.frame;
-        if (restart.stale > 0)
-            snprintf(cause->text, sizeof(cause->text),
-                     "The server was restarted%s: %" PRIu64
-                     " answer%s that only a server without its former state gives.",
-                     refused ? ", and refused connections meanwhile" : "", restart.stale,
-                     plural(restart.stale));
-        else
-            snprintf(cause->text, sizeof(cause->text),
-                     "The server was restarted: it refused connections meanwhile.");
-    }
+    if (refused || restart.stale > 0)
+        server_restarted(r, &restart, cause->time_ns, "");
 }
 
 /* What became of attempts to connect. Not `heard`: the server answered, and the client asked again.
@@ -357,6 +374,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
     uint32_t left;
     bool by_calls;
     char silent[160], tried[80] = "", told[200];
+    const struct restart restart = {.stale = c->trouble.stale, .frame = c->trouble.stale_frame};
     struct report_cause *cause;
     uint64_t attempts = 0;
     bool heard = true;
@@ -377,6 +395,14 @@ static void connection_left(struct report *r, const struct report_connection *c)
     if (was && attempts == 0 && was_in_order(was, c))
         return;
     by_calls = told_by_calls(was, c);
+    if (by_calls && restart.stale > 0) {
+        snprintf(told, sizeof(told),
+                 " After %.1f s the client went on with connection %u in place of "
+                 "connection %u.",
+                 report_seconds(life->down_ns), (unsigned)c->pub.number, (unsigned)was->pub.number);
+        server_restarted(r, &restart, life->down_ns, told)->time_ns = life->down_ns;
+        return;
+    }
     who_was_silent(r, was, silent, sizeof(silent));
     if (attempts > 0)
         snprintf(tried, sizeof(tried), " Before, %" PRIu64 " attempt%s got no answer%s.", attempts,
@@ -405,6 +431,8 @@ static void connection_left(struct report *r, const struct report_connection *c)
                  ? "no Call was seen on both; neither the end of the one nor the set-up of the "
                    "other was captured: an end may have closed it"
                  : "no Call was seen on both; what was sent meanwhile was not captured");
+    if (restart.stale > 0)
+        server_restarted(r, &restart, life->down_ns, "");
 }
 
 /* The capture ended before its sender would have given up. */

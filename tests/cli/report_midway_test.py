@@ -4,6 +4,7 @@ capture: it was begun in the middle of a long mount, or without the CM."""
 import itertools
 import json
 import os
+import struct
 import sys
 import unittest
 
@@ -16,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import rule_talk
 import rules
 import rules_iwarp
+import rules_nfs4
 
 SECOND = 10**9
 
@@ -178,6 +180,24 @@ class Midway(CommandTest):
         cause, = causes
         self.assertEqual((cause['cause'], cause['confidence']), ('server-restarted', 'high'))
         self.assertIn('refused 2 attempts', cause['text'])
+
+    def test_restarted(self):
+        """The server does not know its client's session on the second connection. Nothing else tells of a restart without what
+        the CM said; after the time of a lease the client itself may be why."""
+        bad_session = rules_nfs4.results([struct.pack('>II', rules_nfs4.SEQUENCE, 10052)], 10052)
+        for silent, set_up in itertools.product((9, 45), (False, True)):
+            def restart(c, silent=silent, set_up=set_up):
+                one = self.go_on(c, silent)
+                one.reply(rules_nfs4.call(one), bad_session)
+                c.packets[:] = [one for one in c.packets if set_up or not is_cm(one)]
+            with self.subTest(silent=silent, set_up=set_up):
+                causes, _ = self.causes(restart)
+                self.assertEqual({one['cause'] for one in causes} - {'connection-failed'}, {'server-restarted'})
+                self.assertEqual(len(causes), 1 + set_up)
+                cause, = [one for one in causes if one['cause'] == 'server-restarted']
+                self.assertEqual((cause['confidence'], 'its lease may have run out' in cause.get('against', '')),
+                                 ('high', False) if silent < 30 else ('medium', True))
+                self.assertAlmostEqual(cause['cost_ns'], 0 if set_up else silent * SECOND, delta=SECOND / 10)
 
     def test_a_fin_that_was_not_captured(self):
         """What the other end's FIN acknowledges shows it: who closed each connection is the same as with it."""
