@@ -261,66 +261,98 @@ uint64_t report_gaps(const struct report *r, uint64_t *frame)
            MAX(r->rules[RPCRDMA_RULE_TCP_LOST], r->rules[RPCRDMA_RULE_BYTES_LOST]);
 }
 
-/* Calls whose Reply may be in what the capture lacks. */
-static uint64_t explained(const struct report *r)
+/* Calls whose Reply may be in what the capture lacks; *unseen: of these, behind all of it. */
+static uint64_t explained(const struct report *r, uint64_t *unseen)
 {
     GHashTableIter each;
     uint64_t n = 0;
     gpointer one;
 
+    *unseen = 0;
     g_hash_table_iter_init(&each, r->connections);
     while (g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *c = one;
         const struct report_unanswered *own = c->trouble.unanswered;
         uint64_t of = own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
 
-        n += of > 0 && !sent_again(r, c) && !report_one_way(c) ? of : 0;
+        if (of == 0 || sent_again(r, c) || report_one_way(c))
+            continue;
+        n += of;
+        *unseen += own[REPORT_FORWARD].unseen + own[REPORT_REVERSE].unseen;
     }
     return n;
 }
 
-static void tell_what_lacks(struct report_cause *cause, const struct report *r, bool one_way,
-                            uint64_t missing, uint64_t calls)
+struct lacking {
+    uint64_t gaps;          /* in what was sent */
+    uint64_t calls, unseen; /* see explained */
+    bool one_way;
+};
+
+static void tell_what_lacks(struct report_cause *cause, const struct report *r,
+                            const struct lacking *lacks)
 {
-    uint64_t cut = missing == 0 && calls > 0 ? r->rules[RPCRDMA_RULE_TRUNCATED] : 0;
+    uint64_t calls = lacks->calls - lacks->unseen, unseen = lacks->unseen;
+    uint64_t cut = lacks->gaps == 0 && calls > 0 ? r->rules[RPCRDMA_RULE_TRUNCATED] : 0;
     /* behind all that was captured there is no gap: the client's Acks tell of it */
-    uint64_t n = missing > 0 ? missing : cut > 0 ? cut : calls;
-    char without[160] = "";
+    uint64_t n = lacks->gaps > 0 ? lacks->gaps : cut > 0 ? cut : calls;
+    char without[160] = "", behind[160] = "";
 
     if (calls > 0)
         snprintf(without, sizeof(without),
                  " What is missing may have answered %" PRIu64
                  " Call%s without Reply: %s no sign that the server was at fault.",
                  calls, plural(calls), calls == 1 ? "it is" : "they are");
-    snprintf(cause->text, sizeof(cause->text),
-             "The capture is incomplete: %s%" PRIu64 " %s%s %s, %" PRIu64 " Repl%s without Call.%s",
-             one_way ? "one direction only; " : "", n, cut > 0 ? "message" : "gap", plural(n),
-             cut > 0 ? "cut short" : "in what was sent", r->no_call, r->no_call == 1 ? "y" : "ies",
-             without);
+    if (unseen == 1)
+        snprintf(behind, sizeof(behind),
+                 " Whether the last Call of a connection without Acks in the capture was answered "
+                 "could not be seen.");
+    else if (unseen > 1)
+        snprintf(behind, sizeof(behind),
+                 " Whether the last %" PRIu64 " Calls of connections without Acks in the capture "
+                 "were answered could not be seen.",
+                 unseen);
+    if (lacks->gaps + calls + r->no_call == 0 && !lacks->one_way)
+        snprintf(cause->text, sizeof(cause->text), "The capture is incomplete: Acks are missing.%s",
+                 behind);
+    else
+        snprintf(cause->text, sizeof(cause->text),
+                 "The capture is incomplete: %s%" PRIu64 " %s%s %s, %" PRIu64
+                 " Repl%s without Call.%s%s",
+                 lacks->one_way ? "one direction only; " : "", n, cut > 0 ? "message" : "gap",
+                 plural(n), cut > 0 ? "cut short" : "in what was sent", r->no_call,
+                 r->no_call == 1 ? "y" : "ies", without, behind);
     snprintf(cause->against, sizeof(cause->against), "%s",
-             one_way ? "capture both directions, at one port or at the host"
-                     : "capture with rpcrdma capture --slice, or a larger buffer (-B)");
+             lacks->one_way ? "capture both directions, at one port or at the host"
+                            : "capture with rpcrdma capture --slice, or a larger buffer (-B)");
 }
 
 static void incomplete(struct report *r)
 {
-    uint64_t frame, missing = report_gaps(r, &frame), calls = explained(r);
     bool one_way = r->rpcs > 0 && r->answered == 0 && (r->one_way > 0 || all_one_way(r));
     struct report_cause *cause;
+    struct lacking lacks;
+    uint64_t frame;
+
+    lacks.gaps = report_gaps(r, &frame);
+    lacks.calls = explained(r, &lacks.unseen);
 
     r->undecided = r->rpcs == 0 || one_way || r->no_call * 2 > r->rpcs ||
                    (r->n_causes == 0 && report_not_looked_at(r) > 0);
     if (r->pipeline->memory_limit > 0) {
         left_out(r);
         one_way = false; /* that, and Replies without Call, may come from it */
-        if (missing + calls == 0)
+        if (lacks.gaps + lacks.calls == 0)
             return;
     }
-    if (missing + calls == 0 && !one_way && r->no_call * 10 <= r->rpcs)
+    if (lacks.gaps + lacks.calls == 0 && !one_way && r->no_call * 10 <= r->rpcs)
         return;
     cause = report_cause_add(r, CAUSE_INCOMPLETE, CONFIDENCE_HIGH);
-    cause->frame = missing == 0 && calls > 0 ? r->rule_frame[RPCRDMA_RULE_TRUNCATED] : frame;
-    tell_what_lacks(cause, r, one_way, missing, calls);
+    cause->frame = lacks.gaps == 0 && lacks.calls > lacks.unseen
+                       ? r->rule_frame[RPCRDMA_RULE_TRUNCATED]
+                       : frame;
+    lacks.one_way = one_way;
+    tell_what_lacks(cause, r, &lacks);
 }
 
 static int costliest(const void *a, const void *b)

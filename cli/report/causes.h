@@ -6,9 +6,6 @@
 
 #include "report/report.h"
 
-/* Transmissions without an answer after which an end is taken for dead. */
-enum { REPORT_RETRIES = 4 };
-
 /* About the connection that is looked at; valid until the next one is added. */
 struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
                                       enum report_confidence confidence);

@@ -121,11 +121,16 @@ static const char *maybe_held(const struct report *r, const struct report_connec
 {
     const struct report_connection *from =
         g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->trouble.resent_from));
+    int server = from ? report_server_end(&from->pub) : 0;
 
     if (report_one_way(c) || (from && report_one_way(from)))
         return "one direction only was captured: the server may not have answered";
     if (from && from->pub.life.ended == RPCRDMA_ENDED_NOT && has_held(from))
         return "the server's host acknowledged them: the server may not have answered";
+    if (from && from->has_path[server] && !from->path[server].acknowledged &&
+        from->path[server].timeouts == 0)
+        return "no Acks of the server are in the capture: it may have had them, and not have "
+               "answered";
     return NULL;
 }
 
@@ -345,17 +350,24 @@ static void tell_attempts(char *text, size_t size, uint64_t attempts,
 }
 
 /* Nothing says that it was lost: it was in use when this one was set up; or its client closed it,
- * and of what was outstanding then the capture lacks the Replies. */
+ * or what closed it is not in the capture and this one is of another mount; and of what was
+ * outstanding then the capture lacks the Replies. */
 static bool was_in_order(const struct report_connection *was, const struct report_connection *c)
 {
     const struct report_unanswered *own = was->trouble.unanswered;
     const struct rpcrdma_life *life = &was->pub.life;
+    bool closed =
+        (life->ended == RPCRDMA_ENDED_DISCONNECTED || life->ended == RPCRDMA_ENDED_CLOSED) &&
+        life->ended_by >= 0 && life->ended_by != report_server_end(&was->pub) &&
+        c->pub.life.down_since_ns >= life->ended_ns;
+    bool left = life->ended == RPCRDMA_ENDED_NOT &&
+                life->silence[0].transmissions + life->silence[1].transmissions == 0 &&
+                life->has_xid && c->pub.life.has_xid &&
+                !rpcrdma_xids_go_on(life->last_xid, c->pub.life.first_xid);
 
     if (life->has_xid && life->last_call_ns > c->pub.first_time_ns)
         return true;
-    return (life->ended == RPCRDMA_ENDED_DISCONNECTED || life->ended == RPCRDMA_ENDED_CLOSED) &&
-           life->ended_by >= 0 && life->ended_by != report_server_end(&was->pub) &&
-           c->pub.life.down_since_ns >= life->ended_ns && report_unanswered(was) > 0 &&
+    return (closed || left) && report_unanswered(was) > 0 &&
            own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained >= report_unanswered(was);
 }
 

@@ -295,18 +295,6 @@ static int64_t since_begun(const struct rpcrdma_transaction *t)
     return time_less(t->call_time_ns, t->connection->first_time_ns);
 }
 
-static void note_answered(struct report_tally *tally, const struct rpcrdma_transaction *t)
-{
-    struct report_unanswered *without;
-
-    if (t->call_frame == 0 || t->reply_frame == 0 || is_reverse(t))
-        return;
-    tally->answered_ns = MAX(tally->answered_ns, since_begun(t));
-    without = tally->trouble ? &tally->trouble->unanswered[REPORT_FORWARD] : NULL;
-    if (without && time_less(t->call_time_ns, without->last_ns) >= SECOND)
-        without->last_calls = without->last_held = 0;
-}
-
 /* Each end that calls has its own, also where neither is known to be the client: what explains the
  * one's lack of Replies does not explain the other's. */
 static struct report_unanswered *unanswered_of(struct report_trouble *trouble,
@@ -316,6 +304,19 @@ static struct report_unanswered *unanswered_of(struct report_trouble *trouble,
     bool other = !t->direction_known && forward->calls > 0 && forward->caller_end != t->caller_end;
 
     return other || is_reverse(t) ? &trouble->unanswered[REPORT_REVERSE] : forward;
+}
+
+static void note_answered(struct report_tally *tally, const struct rpcrdma_transaction *t)
+{
+    struct report_unanswered *without;
+
+    if (t->call_frame == 0 || t->reply_frame == 0)
+        return;
+    if (!is_reverse(t))
+        tally->answered_ns = MAX(tally->answered_ns, since_begun(t));
+    without = tally->trouble ? unanswered_of(tally->trouble, t) : NULL;
+    if (without && time_less(t->call_time_ns, without->last_ns) >= SECOND)
+        without->last_calls = without->last_held = without->last_few = 0;
 }
 
 static void note_unanswered(const struct report *r, struct report_tally *tally,
@@ -336,6 +337,7 @@ static void note_unanswered(const struct report *r, struct report_tally *tally,
     if (time_less(tally->answered_ns, since_begun(t)) >= SECOND)
         return; /* others were answered since */
     without->last_calls += none;
+    without->last_few += none && t->call.transmissions < REPORT_RETRIES;
     without->last_held += held;
     without->last_ns = MAX(without->last_ns, t->call_time_ns);
 }

@@ -110,6 +110,20 @@ void report_missed_answer(struct report_trouble *trouble, struct report_unanswer
     without->caller_end = t->caller_end;
 }
 
+/* Without Acks of what was sent towards an end, nothing shows what came behind the last of it that
+ * was captured: whether that answered the last Calls. */
+static uint64_t unseen(const struct report_connection *c, int end,
+                       const struct report_unanswered *without)
+{
+    const struct rpcrdma_path *path = &c->path[end];
+
+    if (!c->has_path[end] || path->packets == 0 || path->acknowledged)
+        return 0;
+    /* what was under way when the capture ended is not late */
+    return c->pub.life.ended == RPCRDMA_ENDED_NOT ? MIN(without->last_few, without->late)
+                                                  : without->last_few;
+}
+
 static void forget(struct report *r, struct report_missed *m)
 {
     r->moments -= m->moments != NULL;
@@ -132,6 +146,8 @@ void report_missed_end(struct report *r, struct report_connection *c)
             all += (int64_t)(missing(&c->path[end]) - m->missing);
         left =
             CLAMP((int64_t)without->calls + 1 - all - without->least, 0, (int64_t)without->calls);
+        without->unseen = MIN(unseen(c, end, without), (uint64_t)left);
+        left -= (int64_t)without->unseen;
         without->explained = without->calls - (uint64_t)left;
         if (left > 0)
             without->frame = without->least_frame;

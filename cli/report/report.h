@@ -56,10 +56,12 @@ struct report_unanswered {
     uint64_t held;         /* of those: acknowledged, so that the other end had them */
     /* of those: none that was sent a second or more after them was answered; the latest of these */
     uint64_t last_calls, last_held;
+    uint64_t last_few; /* of last_calls: that were sent less than REPORT_RETRIES times */
     int64_t last_ns;
     /* What the capture lacks explains so many: see missed.c. How many there are up to one of them,
      * less what was missing before it, at least; the frame of that one */
     uint64_t explained, least_frame;
+    uint64_t unseen; /* of explained: what was sent behind the last that was answered is not known */
     int64_t least;
     int caller_end;
 };
@@ -78,6 +80,9 @@ struct report_missed {
     uint64_t pieces, missing;       /* missing: as the path said last */
     struct report_moments *moments; /* until the connection ends; NULL: no room. Owned */
 };
+
+/* Transmissions without an answer after which an end is taken for dead. */
+enum { REPORT_RETRIES = 4 };
 
 enum { REPORT_FORWARD, REPORT_REVERSE }; /* the client's Calls, and the server's: callbacks */
 

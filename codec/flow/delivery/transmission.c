@@ -124,7 +124,7 @@ void transmission_first_ack(struct flow_delivery *d)
 {
     if (d->rare)
         not_passed_over(d, d->rare->passed_over);
-    d->acks = true;
+    d->acks = d->acks_alone = true;
 }
 
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,

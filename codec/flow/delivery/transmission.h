@@ -204,6 +204,7 @@ struct flow_delivery {
     bool not_ready : 1;   /* an RNR Nak */
     bool acks : 1;        /* Acks or Naks passed, cut or not; or it is TCP */
     bool acked : 1;       /* Acks or Naks were captured, not cut: the lack of one says something */
+    bool acks_alone : 1;  /* see rpcrdma_path.acknowledged */
     bool lacking : 1;     /* TCP: the latest acknowledgement came twice, as later bytes arrived */
     bool asking : 1;      /* for responses again, which had come in part */
     bool again : 1;       /* the packet in hand, an answer, may be sent once more */
