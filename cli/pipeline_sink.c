@@ -151,6 +151,7 @@ struct rpcrdma_flow_sink pipeline_flow_sink(struct pipeline *pipeline)
         .repeated = sink->repeated ? on_repeated : NULL,
         .context = pipeline,
         .replies_only = sink->replies_only,
+        .without_findings = sink->without_findings,
     };
 }
 

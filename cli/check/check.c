@@ -316,7 +316,8 @@ static int look(struct check *check, const struct options *options, struct out *
                                      .transaction = on_transaction,
                                      .finding = on_finding,
                                      .connection = on_connection,
-                                     .context = check};
+                                     .context = check,
+                                     .without_findings = &pipeline.messages};
     enum check_format format = check->options.format;
     int status;
 

@@ -167,6 +167,9 @@ struct rpcrdma_flow_sink {
     void (*data_transfer)(void *context, const struct rpcrdma_data_transfer *data_transfer);
     void *context;
     bool replies_only; /* `payload_stream` is given those of Replies alone */
+    /* not NULL: `message` and `transaction` are given only what has findings; messages that have
+     * none are counted here. It outlives the flow */
+    uint64_t *without_findings;
 };
 
 struct rpcrdma_flow_config {

@@ -29,6 +29,12 @@ struct flow_context {
     uint64_t ids;  /* the last one given: ids of directions and connections are never used again */
 };
 
+/* Whether the sink is given a message or transaction with so many findings. */
+static inline bool flow_context_tells(const struct flow_context *context, size_t n_findings)
+{
+    return n_findings > 0 || !context->sink.without_findings;
+}
+
 /* Gives the sink a finding of a connection, or of none (NULL), that belongs to no message: as a
  * rule of the connection's version. */
 void flow_report(const struct flow_context *context, const struct rpcrdma_connection *connection,

@@ -286,13 +286,7 @@ static void match_call(struct making *m)
                     : message_unmatched_add(m->messages, m->conn, 1 - m->sender, msg->xid, m->send);
     if (!event->call)
         return;
-    if (event->call->has_rpc && event->call->holders & CALL_OUTSTANDING) {
-        event->call_known = true;
-        if (!m->messages->unseen) {
-            flow_call_rpc(event->call, &m->to->call);
-            m->to->out.call = &m->to->call;
-        }
-    }
+    event->call_known = event->call->has_rpc && event->call->holders & CALL_OUTSTANDING;
     event->call->holders |= CALL_IN_HAND;
     if (!is_call)
         message_call_reply(event->call, event->continues);
@@ -322,10 +316,6 @@ static RPCRDMA_INLINE void set_ends(struct making *m)
     out->connection = pub;
     out->sender_end = m->sender;
     out->sender = pub->role[m->sender];
-    if (!m->messages->unseen) {
-        out->src = pub->end[m->sender];
-        out->dst = pub->end[1 - m->sender];
-    }
     out->reverse =
         (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL) ||
         (out->sender == RPCRDMA_ROLE_CLIENT && out->direction == RPCRDMA_DIRECTION_REPLY);
@@ -390,10 +380,28 @@ static RPCRDMA_INLINE void begin(struct making *m, struct flow_messages *message
     decode(m);
 }
 
-static void finish(struct making *m)
+/* What only the sink looks at. */
+static RPCRDMA_INLINE void describe(struct making *m)
 {
-    m->to->out.findings = m->to->findings.at;
-    m->to->out.n_findings = m->to->findings.count;
+    const struct rpcrdma_connection *pub = flow_conn_public_const(m->conn);
+    struct rpcrdma_flow_message *out = &m->to->out;
+
+    out->src = pub->end[m->sender];
+    out->dst = pub->end[1 - m->sender];
+    if (m->to->event.call_known) {
+        flow_call_rpc(m->to->event.call, &m->to->call);
+        out->call = &m->to->call;
+    }
+}
+
+static RPCRDMA_INLINE void finish(struct making *m)
+{
+    struct rpcrdma_flow_message *out = &m->to->out;
+
+    out->findings = m->to->findings.at;
+    out->n_findings = m->to->findings.count;
+    if (!m->messages->unseen && flow_context_tells(m->messages->context, out->n_findings))
+        describe(m);
 }
 
 bool flow_message_preview(struct flow_messages *messages, struct flow_conn *conn,

@@ -113,6 +113,10 @@ void flow_message_emit(struct flow_messages *messages, struct flow_conn *conn,
     /* within a connection the transport's order counts, not the capture's */
     if (mc->last_emitted < out->frame)
         mc->last_emitted = out->frame;
+    if (!flow_context_tells(messages->context, out->n_findings)) {
+        ++*messages->context->sink.without_findings;
+        return;
+    }
     if (messages->unordered ||
         (!messages->queue && (mc->last_emitted <= flow_admission_oldest(messages->conns)))) {
         messages->context->sink.message(messages->context->sink.context, out);

@@ -239,7 +239,7 @@ static void arrived_late(const struct rpc_transaction *t, struct rpcrdma_deliver
     call->transit_ns = now.transit_ns;
 }
 
-void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+void rpc_timing_delivered(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     struct rpcrdma_transaction *pub = &t->pub;
 
@@ -251,6 +251,14 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         arrived_late(t, &pub->call);
     if (!t->settled)
         rpc_delivery_find(t, &t->reply_place, &pub->reply);
+}
+
+void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    struct rpcrdma_transaction *pub = &t->pub;
+
+    if (!rpcs->context->delivery)
+        return;
     if ((pub->call.arrived_frame | pub->reply.arrived_frame) != 0 && !both_ends(t->conn))
         pub->call.arrived_frame = pub->reply.arrived_frame = 0;
     pub->transmissions = rpc_sendings_total(rpcs, t, pub->call.transmissions);
@@ -343,8 +351,9 @@ void flow_rpc_transmissions(const struct flow_rpcs *rpcs, const struct flow_conn
     struct rpcrdma_delivery now;
     uint32_t which = 1, of;
 
-    if (!d || !flow_delivery_find(d, psn, psn ? send->first_seq : send->stream_first,
-                                  psn ? send->last_seq : send->stream_end - 1, &now) ||
+    if (!d ||
+        !flow_delivery_find(d, psn, psn ? send->first_seq : send->stream_first,
+                            psn ? send->last_seq : send->stream_end - 1, &now) ||
         now.transmissions == 0)
         return;
     of = now.transmissions;

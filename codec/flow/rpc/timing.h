@@ -68,10 +68,12 @@ struct flow_delivery *rpc_delivery_towards(const struct flow_conn *conn, int end
 enum rpcrdma_stall rpc_lost_towards(const struct flow_conn *conn, int end);
 void rpc_delivery_find(const struct rpc_transaction *t, const struct rpc_place *place,
                        struct rpcrdma_delivery *out);
-/* Latency and phases, by what is known now. */
-void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t);
-/* What is found of the way of its Call and Reply, after rpc_timing. */
+/* What became of its Call and its Reply, by what is known now. */
+void rpc_timing_delivered(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+/* What is found of that; after it. */
 void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+/* Latency and phases; likewise. */
+void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* Which transmission each finding is about; after those. */
 void rpc_timing_transmissions(struct rpc_transaction *t);
 /* The connection was closed: what was not acknowledged was not delivered. */

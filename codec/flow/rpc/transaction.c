@@ -213,17 +213,24 @@ static struct rpcrdma_transaction *public_of(struct rpc_transaction *t)
     return pub;
 }
 
-void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+static void tell(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     struct rpcrdma_transaction *pub;
 
     rpc_timing(rpcs, t);
-    rpc_timing_findings(rpcs, t);
     rpc_timing_transmissions(t);
     pub = public_of(t);
     if (rpcs->context->sink.transaction && !rpcs->context->memory.failed)
         rpcs->context->sink.transaction(rpcs->context->sink.context, pub);
     flow_release(&rpcs->context->memory, t->findings, sizeof(*t->findings));
+}
+
+void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    rpc_timing_delivered(rpcs, t);
+    rpc_timing_findings(rpcs, t);
+    if (flow_context_tells(rpcs->context, t->findings != NULL))
+        tell(rpcs, t);
     put_transaction(rpcs, t);
 }
 

@@ -13,8 +13,8 @@ static struct stage_above s;
 static struct flow_rpcs *rpcs;
 static struct rpcrdma_transaction told;
 static struct rpcrdma_data_transfer moved;
-static enum rpcrdma_rule_id rule;                    /* of its first finding */
-static unsigned transactions, transfers, streams[2]; /* of Calls, of Replies */
+static enum rpcrdma_rule_id rule;                              /* of its first finding */
+static unsigned messages, transactions, transfers, streams[2]; /* of Calls, of Replies */
 static uint8_t bytes[256];
 
 static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
@@ -48,7 +48,7 @@ static int begin(void **state)
     rpcs = flow_rpcs_new(&s.on.stage.context, s.messages);
     assert_non_null(rpcs);
     s.conn = stage_connect(&s.on, NFS_PORT);
-    transactions = transfers = streams[0] = streams[1] = 0;
+    messages = transactions = transfers = streams[0] = streams[1] = 0;
     return 0;
 }
 
@@ -108,6 +108,42 @@ static void test_unanswered(void **state)
     assert_int_equal(transactions, 1);
     assert_int_equal(told.reply_frame, 0);
     assert_false(told.complete);
+}
+
+static void on_message(void *context, const struct rpcrdma_flow_message *message)
+{
+    (void)context;
+    assert_true(message->n_findings > 0);
+    assert_memory_equal(&message->src, &message->connection->end[0], sizeof(message->src));
+    assert_int_not_equal(message->src.address.family, RPCRDMA_ADDRESS_NONE);
+    messages++;
+}
+
+/* What has no findings is not given, but messages are counted. */
+static void test_without_findings(void **state)
+{
+    uint64_t without = 0;
+    struct rpcrdma_flow_sink *sink = &s.on.stage.context.sink;
+    uint32_t n;
+
+    (void)state;
+    sink->message = on_message;
+    sink->without_findings = &without;
+    message(0, stage_call(bytes, XID, 32));
+    flow_message_emit(s.messages, s.conn, &s.making.out);
+    message(1, stage_reply(bytes, XID, 16));
+    flow_message_emit(s.messages, s.conn, &s.making.out);
+    assert_int_equal(transactions, 0);
+    assert_int_equal(without, 2);
+    n = stage_call(bytes, XID + 1, 32);
+    bytes[11] = 0; /* asks for no credits */
+    message(0, n);
+    flow_message_emit(s.messages, s.conn, &s.making.out);
+    assert_int_equal(messages, 1);
+    assert_int_equal(without, 2);
+    flow_rpc_close(rpcs, s.conn);
+    assert_int_equal(transactions, 1);
+    assert_int_equal(rule, RPCRDMA_RULE_RPC_UNANSWERED);
 }
 
 /* The same Call while it is outstanding is the same transaction, retransmitted. */
@@ -183,6 +219,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_transaction, begin, end),
         cmocka_unit_test_setup_teardown(test_streams, begin, end),
         cmocka_unit_test_setup_teardown(test_unanswered, begin, end),
+        cmocka_unit_test_setup_teardown(test_without_findings, begin, end),
         cmocka_unit_test_setup_teardown(test_retransmitted, begin, end),
         cmocka_unit_test_setup_teardown(test_given_up, begin, end),
         cmocka_unit_test_setup_teardown(test_write, begin, end),
