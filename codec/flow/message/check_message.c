@@ -2,12 +2,12 @@
 #include "flow/message/check_private.h"
 
 /* RPC programs, as IANA lists them. */
-enum { RPCBIND = 100000, NFS = 100003, MOUNT = 100005, NLM = 100021, NSM = 100024 };
+enum { RPCBIND = 100000, MOUNT = 100005, NLM = 100021, NSM = 100024 };
 
 /* In a Call's RPC header (RFC 5531 section 9). */
 enum { RPC_PROGRAM = 12, RPC_FLAVOR = 24 };
 
-enum { OFF_VERSION = 4, OFF_CREDITS = 8, OFF_TYPE = 12, OFF_ERROR_ARGS = 20, AUTH_TLS = 7 };
+enum { OFF_VERSION = 4, OFF_CREDITS = 8, OFF_TYPE = 12, OFF_ERROR_ARGS = 20 };
 
 void message_check_add(const struct message_check *c, enum rpcrdma_rule_id rule, int64_t offset,
                        const char *what, uint64_t arg0, uint64_t arg1, uint64_t arg2)
@@ -92,7 +92,7 @@ static void check_call(const struct message_check *c)
     default:
         break;
     }
-    if (rpc->present & RPCRDMA_RPC_HAS_CRED && rpc->cred_flavor == AUTH_TLS)
+    if (rpc->present & RPCRDMA_RPC_HAS_CRED && rpc->cred_flavor == MESSAGE_AUTH_TLS)
         message_check_add(c, RPCRDMA_RULE_AUTH_TLS, (int64_t)m->payload.off + RPC_FLAVOR, NULL,
                           rpc->cred_flavor, 0, 0);
 }
@@ -113,10 +113,8 @@ static bool plain(const struct rpcrdma_flow_message *out)
 {
     const struct rpcrdma_message *m = out->message;
 
-    return m->version == 1 && m->kind == RPCRDMA_KIND_MSG && m->credits > 0 &&
-           !out->has_invalidate && !has_chunks(m) && out->rpc &&
-           (out->direction == RPCRDMA_DIRECTION_REPLY ||
-            (out->rpc->program == NFS && !out->reverse && out->rpc->cred_flavor != AUTH_TLS));
+    return m->version == 1 && m->kind == RPCRDMA_KIND_MSG && !has_chunks(m) && out->rpc &&
+           !message_check_asks(out);
 }
 
 RPCRDMA_APART static void check_other(const struct message_check *c)

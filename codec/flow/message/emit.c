@@ -485,14 +485,16 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
     struct making m;
+    bool plain;
 
     begin(&m, messages, conn, dir, send, making);
     if (messages->n_unmatched > 0)
         message_unmatched_time(messages, send->time_ns);
-    if (!read_plain(&m))
+    plain = read_plain(&m);
+    if (!plain)
         read_any(&m);
     learn_role(&m);
-    if (making->message.kind == RPCRDMA_KIND_ERROR) {
+    if (!plain && making->message.kind == RPCRDMA_KIND_ERROR) {
         message_error(messages, conn, m.sender, &making->message, &making->findings, send->frame,
                       send->time_ns);
         message_continue_refused(conn, 1 - m.sender, making->message.xid);
@@ -508,7 +510,8 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
         message_after_error(messages, conn, &making->out, &making->findings);
     if (pub->messages == 0)
         message_check_set_up(conn, &making->findings);
-    message_check(conn, m.mc, &making->out, &making->findings);
+    if (!plain || message_check_asks(&making->out))
+        message_check(conn, m.mc, &making->out, &making->findings);
     pub->established = true;
     pub->messages++;
     finish(&m);
