@@ -355,19 +355,11 @@ static void v3_entries(struct rpcrdma_cursor *c, const struct nfs_arguments *a,
     }
 }
 
-static void v3_reply(struct rpcrdma_cursor *c, bool nfs, uint32_t procedure,
-                     struct nfs_arguments *a, const struct nfs_learned *learned)
+static void v3_results(struct rpcrdma_cursor *c, uint32_t procedure, const struct nfs_arguments *a,
+                       const struct nfs_learned *learned)
 {
     struct nfs_handle handle = {0};
 
-    if (procedure == 0)
-        return;
-    a->status = rpcrdma_cursor_be32(c, "status");
-    if (c->status != RPCRDMA_OK)
-        return;
-    a->status_kind = NFS_STATUS_NFS3;
-    if (a->status != 0 || !nfs || !learned)
-        return;
     if (procedure == V3_READDIRPLUS) {
         v3_entries(c, a, learned);
     } else if (procedure == V3_RENAME) {
@@ -379,6 +371,19 @@ static void v3_reply(struct rpcrdma_cursor *c, bool nfs, uint32_t procedure,
         if (handle.length > 0 && a->name.length > 0)
             learned->learn(learned->context, &a->handle, a->name.text, a->name.length, &handle);
     }
+}
+
+static void v3_reply(struct rpcrdma_cursor *c, bool nfs, uint32_t procedure,
+                     struct nfs_arguments *a, const struct nfs_learned *learned)
+{
+    if (procedure == 0)
+        return;
+    a->status = rpcrdma_cursor_be32(c, "status");
+    if (c->status != RPCRDMA_OK)
+        return;
+    a->status_kind = NFS_STATUS_NFS3;
+    if (a->status == 0 && nfs && learned)
+        v3_results(c, procedure, a, learned);
 }
 
 static void v4_reply(const struct rpcrdma_payload_stream *s, struct rpcrdma_compound *it,
