@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/transmission.h"
 #include "flow/life.h"
+#include "wire/hot.h"
 
 #include <stddef.h>
 
@@ -96,16 +97,10 @@ uint32_t flow_delivery_transmissions(const struct flow_delivery *d, bool psn, ui
     return end ? times(begin, end) : 0;
 }
 
-bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first, uint32_t last,
-                        struct rpcrdma_delivery *out)
+/* Of the records of its first and last packet. In line, as they are mostly one. */
+static RPCRDMA_INLINE void tell(const struct flow_delivery *d, const struct transmission *begin,
+                                const struct transmission *end, struct rpcrdma_delivery *out)
 {
-    const struct transmission *begin, *end = records(d, psn, first, last, &begin);
-    const struct arrival *arrival;
-
-    if (!end) {
-        *out = (struct rpcrdma_delivery){0};
-        return false;
-    }
     *out = (struct rpcrdma_delivery){
         .not_ready = end->not_ready || begin->not_ready,
         .lost = end->lost || begin->lost,
@@ -115,12 +110,6 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
         .first_time_ns = begin->first_ns,
         .last_time_ns = end->last_ns,
     };
-    arrival = taps_arrival(d, end);
-    if (arrival) {
-        out->arrived_frame = arrival->frame;
-        out->arrived_ns = arrival->time_ns;
-        out->transit_ns = arrival->time_ns - arrival->sent_ns;
-    }
     if (end->delivered) {
         out->state = RPCRDMA_DELIVERED;
         out->frame = end->frame;
@@ -128,6 +117,35 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
     } else if (d->ended && proves(d, end) && (end->refused || end->times > 1)) {
         out->state = RPCRDMA_NOT_DELIVERED;
     }
+}
+
+RPCRDMA_RARE static void tell_arrival(const struct flow_delivery *d, const struct transmission *end,
+                                      struct rpcrdma_delivery *out)
+{
+    const struct arrival *arrival = taps_arrival(d, end);
+
+    if (!arrival)
+        return;
+    out->arrived_frame = arrival->frame;
+    out->arrived_ns = arrival->time_ns;
+    out->transit_ns = arrival->time_ns - arrival->sent_ns;
+}
+
+bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first, uint32_t last,
+                        struct rpcrdma_delivery *out)
+{
+    const struct transmission *begin, *end = records(d, psn, first, last, &begin);
+
+    if (!end) {
+        *out = (struct rpcrdma_delivery){0};
+        return false;
+    }
+    if (begin == end)
+        tell(d, end, end, out);
+    else
+        tell(d, begin, end, out);
+    if (d->taps)
+        tell_arrival(d, end, out);
     return true;
 }
 
@@ -137,6 +155,13 @@ bool flow_delivery_waits(const struct flow_delivery *d, bool psn, uint32_t last)
         d->started && !d->ended ? transmission_at(d, near(d, last, psn)) : NULL;
 
     return t && !t->delivered && t->times > 0;
+}
+
+bool flow_delivery_over(const struct flow_delivery *d, bool psn, uint32_t last)
+{
+    const struct transmission *t = d->started ? transmission_at(d, near(d, last, psn)) : NULL;
+
+    return t && t->delivered;
 }
 
 void flow_delivery_served(struct flow_delivery *d, uint32_t psn)

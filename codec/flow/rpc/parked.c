@@ -35,6 +35,13 @@ static RPCRDMA_INLINE bool settled(const struct flow_rpcs *rpcs, struct rpc_tran
         return true;
     if (t->reply_place.set && flow_delivery_waits(d, psn, t->reply_place.last))
         return false; /* mostly, when it is asked first */
+    if (t->has_call && t->reply_place.set &&
+        !flow_context_tells(rpcs->context, t->findings != NULL) &&
+        flow_delivery_over(d, psn, t->reply_place.last)) {
+        t->settled = true; /* nobody will ask for more */
+        reply->state = RPCRDMA_DELIVERED;
+        return true;
+    }
     rpc_delivery_find(t, &t->reply_place, reply);
     t->settled = reply->state != RPCRDMA_DELIVERY_UNKNOWN || reply->transmissions == 0;
     if (!t->settled)

@@ -42,7 +42,8 @@ void rpc_timing_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 {
     place(rpcs, t, &t->call_place, m);
     held(t, CALL, m);
-    t->pub.call = (struct rpcrdma_delivery){0};
+    if (t->pub.call.first_frame != 0)
+        t->pub.call = (struct rpcrdma_delivery){0};
 }
 
 RPCRDMA_RARE static void served_before_ack(const struct rpc_transaction *t)

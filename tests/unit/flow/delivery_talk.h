@@ -72,6 +72,7 @@ static inline struct rpcrdma_delivery find(uint32_t first, uint32_t last)
     struct rpcrdma_delivery out;
 
     assert_true(flow_delivery_find(d, true, first & 0xffffff, last & 0xffffff, &out));
+    assert_int_equal(flow_delivery_over(d, true, last & 0xffffff), out.state == RPCRDMA_DELIVERED);
     return out;
 }
 
