@@ -82,7 +82,8 @@ RPCRDMA_HOT void flow_deliver_send(struct rpcrdma_flow *flow, struct flow_conn *
     flow_message_make(flow->messages, conn, dir, send, making);
     if (making->event.call)
         flow_give_up_calls(flow, conn);
-    flow_conn_public(conn)->invalidations[1 - dir->index] += send->has_invalidate;
+    if (send->has_invalidate)
+        flow_conn_public(conn)->invalidations[1 - dir->index]++;
     if (flow->context.delivery && making->event.message->sender == RPCRDMA_ROLE_CLIENT &&
         making->event.message->direction == RPCRDMA_DIRECTION_CALL)
         flow_life_call(flow, conn, making->event.message->message->xid, send->time_ns);

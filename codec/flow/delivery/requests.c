@@ -142,12 +142,15 @@ static RPCRDMA_INLINE uint64_t load64(const uint8_t *p)
  * RDMA operation goes. 0: not known. */
 static uint32_t digest(const struct rpcrdma_op *op)
 {
-    uint64_t hash = (uint64_t)op->rkey << 32 ^ op->remote_address ^ (uint64_t)op->length << 20;
+    const bool send = op->kind == RPCRDMA_OP_SEND;
+    uint64_t hash = 0;
 
     /* the same packet may have been captured twice, each time as much of it as another tap keeps */
-    if (op->flags & RPCRDMA_OP_TRUNCATED || (op->kind == RPCRDMA_OP_SEND && op->caplen < op->len))
+    if (op->flags & RPCRDMA_OP_TRUNCATED || (send && op->caplen < op->len))
         return 0;
-    if (op->kind == RPCRDMA_OP_SEND && op->caplen >= 32) {
+    if (!send) {
+        hash = (uint64_t)op->rkey << 32 ^ op->remote_address ^ (uint64_t)op->length << 20;
+    } else if (op->caplen >= 32) {
         hash ^= load64(op->data) * 3 ^ load64(op->data + 8) * 5 ^ load64(op->data + 16) * 7 ^
                 load64(op->data + 24) * 11;
         hash *= UINT64_C(0x9e3779b97f4a7c15);

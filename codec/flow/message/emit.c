@@ -231,9 +231,9 @@ static void check_direction(struct making *m)
 
 static void learn_role(struct making *m)
 {
-    if (m->to->out.direction == RPCRDMA_DIRECTION_CALL &&
-        m->to->rpc.present & RPCRDMA_RPC_HAS_PROGRAM &&
-        flow_conn_public(m->conn)->role[m->sender] == RPCRDMA_ROLE_UNKNOWN) {
+    if (flow_conn_public(m->conn)->role[m->sender] == RPCRDMA_ROLE_UNKNOWN &&
+        m->to->out.direction == RPCRDMA_DIRECTION_CALL &&
+        m->to->rpc.present & RPCRDMA_RPC_HAS_PROGRAM) {
         enum rpcrdma_role role = flow_caller_role(m->to->rpc.program);
 
         if (role != RPCRDMA_ROLE_UNKNOWN)

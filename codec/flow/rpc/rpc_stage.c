@@ -2,6 +2,7 @@
 #include "flow/delivery/delivery.h"
 #include "flow/rpc/check.h"
 #include "flow/rpc/rpc_state.h"
+#include "wire/hot.h"
 
 /* A Call opens a transaction and its segments, data is placed in them, a Reply ends
  * it. Nothing is allocated per packet. */
@@ -14,27 +15,26 @@ static bool awaited(const struct flow_region *region)
     return t->reply.waits;
 }
 
-void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m)
+static RPCRDMA_INLINE void of_direction(struct flow_rpcs *rpcs, struct flow_conn *conn,
+                                        const struct flow_message *m)
 {
-    const struct rpcrdma_message *msg = m->message->message;
+    if (m->message->direction == RPCRDMA_DIRECTION_CALL)
+        rpc_call(rpcs, conn, m);
+    else if (m->message->direction == RPCRDMA_DIRECTION_REPLY)
+        rpc_reply(rpcs, conn, m);
+}
 
-    if (!TAILQ_EMPTY(&rpcs->held[0]))
-        rpc_check_held(rpcs, m->send->time_ns);
-    if (!rpc_conn_get(rpcs, conn))
-        return;
-    rpc_of(conn)->malformed[1 - m->sender] += m->malformed;
-    if (!(msg->present & RPCRDMA_HAS_XID))
-        return;
-    rpcs->in_hand = m->message;
-    rpcs->in_hand_emitted = false;
-    switch (msg->kind) {
+/* A message that is no RDMA_MSG. */
+RPCRDMA_APART static void of_kind(struct flow_rpcs *rpcs, struct flow_conn *conn,
+                                  const struct flow_message *m)
+{
+    switch (m->message->message->kind) {
     case RPCRDMA_KIND_ERROR:
         rpc_error(rpcs, conn, m);
         break;
     case RPCRDMA_KIND_DONE:
         rpc_done(rpcs, conn, m);
         break;
-    case RPCRDMA_KIND_MSG:
     case RPCRDMA_KIND_NOMSG:
     case RPCRDMA_KIND_MSGP:
     case RPCRDMA_KIND_CALL_EXTERNAL:
@@ -43,14 +43,31 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
     case RPCRDMA_KIND_REPLY_EXTERNAL:
     case RPCRDMA_KIND_REPLY_MIDDLE:
     case RPCRDMA_KIND_REPLY_INLINE:
-        if (m->message->direction == RPCRDMA_DIRECTION_CALL)
-            rpc_call(rpcs, conn, m);
-        else if (m->message->direction == RPCRDMA_DIRECTION_REPLY)
-            rpc_reply(rpcs, conn, m);
+        of_direction(rpcs, conn, m);
         break;
     default:
         break;
     }
+}
+
+void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m)
+{
+    const struct rpcrdma_message *msg = m->message->message;
+
+    if (!TAILQ_EMPTY(&rpcs->held[0]))
+        rpc_check_held(rpcs, m->send->time_ns);
+    if (!rpc_conn_get(rpcs, conn))
+        return;
+    if (m->malformed)
+        rpc_of(conn)->malformed[1 - m->sender]++;
+    if (!(msg->present & RPCRDMA_HAS_XID))
+        return;
+    rpcs->in_hand = m->message;
+    rpcs->in_hand_emitted = false;
+    if (msg->kind == RPCRDMA_KIND_MSG)
+        of_direction(rpcs, conn, m);
+    else
+        of_kind(rpcs, conn, m);
     rpcs->in_hand = NULL;
     if (rpcs->context->sink.partial && !rpcs->in_hand_emitted)
         rpc_partial_waits(rpcs, conn, m);

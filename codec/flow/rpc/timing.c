@@ -209,7 +209,8 @@ static void phases(struct rpc_transaction *t)
     p->has_reply = pub->reply.arrived_frame != 0 || pub->reply.state == RPCRDMA_DELIVERED;
     p->call_ns = delivered - begin;
     p->server_ns = first - delivered + (sent - last);
-    data_phase(t, last - first);
+    if (p->has_data)
+        data_phase(t, last - first);
     if (p->exact) {
         int64_t arrived = between(pub->reply.arrived_ns, sent, end);
 
