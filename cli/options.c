@@ -247,6 +247,7 @@ struct rpcrdma_flow_config options_flow(const struct options *options)
         .n_qpns = options->qpns->len,
         .dialect = options->dialect,
         .max_memory = options_memory(options, MEMORY_FLOW),
+        .linger_ns = options->n_devices > 0 || options->follow ? OPTIONS_LINGER_NS : 0,
     };
 }
 

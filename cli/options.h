@@ -84,6 +84,10 @@ size_t options_max_memory(const struct options *options);
 enum { MEMORY_FLOW = 4, MEMORY_NET = 2, MEMORY_COMMAND = 2 };
 size_t options_memory(const struct options *options, unsigned eighths);
 
+/* Connections that were closed are let go of so long after their last packet where results are
+ * awaited as they come: of devices, of a file that grows, by --trigger. */
+#define OPTIONS_LINGER_NS UINT64_C(10000000000)
+
 /* What they say of connections, for flow/; lasts as long as they do. */
 struct rpcrdma_flow_config options_flow(const struct options *options);
 

@@ -171,7 +171,7 @@ static void read_packets(struct pipeline *pipeline)
     enum source_status status;
     size_t n;
 
-    if (devices && pipeline->delivery && !pipeline->tick) {
+    if (devices && !pipeline->tick) {
         pipeline->tick = pipeline_pass_time;
         pipeline->tick_context = pipeline;
         pipeline->interval_ns = SECOND;

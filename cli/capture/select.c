@@ -167,6 +167,8 @@ bool capture_select_start(struct capture_select *select)
 
     flow_config.credits = select->watch || select->trigger;
     flow_config.delivery = select->trigger;
+    if (select->trigger) /* of a file, too: what is met is met when it happens */
+        flow_config.linger_ns = OPTIONS_LINGER_NS;
     if (!select->slice && !select->only && !select->watch && !select->trigger)
         return true;
     select->analyzer = rpcrdma_analyzer_new(

@@ -57,7 +57,7 @@ static void on_tick(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
     struct textfile *file = context;
     struct pipeline_counts counts;
 
-    (void)now_ns;
+    pipeline_pass_time(file->metrics->pipeline, now_ns, flow);
     rpcrdma_flow_credits(flow, true);
     pipeline_counts(file->metrics->pipeline, &counts);
     put(file, &counts);

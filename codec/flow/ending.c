@@ -78,6 +78,19 @@ RPCRDMA_RARE void flow_finish_overdue(struct rpcrdma_flow *flow)
     }
 }
 
+RPCRDMA_RARE void flow_finish_lingering(struct rpcrdma_flow *flow, int64_t now_ns)
+{
+    enum { APART_NS = 500000000 }; /* packets of several interfaces are not in order of time */
+    int64_t past_ns = (int64_t)((uint64_t)now_ns - (uint64_t)flow->lingered_ns);
+    struct flow_conn *conn;
+
+    if (past_ns > -APART_NS && past_ns < APART_NS)
+        return;
+    flow->lingered_ns = now_ns;
+    while ((conn = flow_conn_lingered(flow->conns, now_ns, flow->linger_ns)))
+        flow_finish(flow, conn, false);
+}
+
 /* Something is left out; of no connection: NULL. */
 RPCRDMA_RARE static void report_limit(const struct rpcrdma_flow *flow,
                                       const struct rpcrdma_connection *connection)

@@ -371,6 +371,8 @@ void flow_look(struct rpcrdma_flow *flow, int64_t now_ns)
     flow->looked_ns = now_ns;
     if (flow->rpcs)
         flow_rpc_time(flow->rpcs, now_ns);
+    if (flow->linger_ns > 0)
+        flow_finish_lingering(flow, now_ns);
 }
 
 RPCRDMA_RARE void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns)

@@ -194,6 +194,11 @@ struct rpcrdma_flow_config {
      * those of somebody who seldom needs them. NULL: none. It outlives the flow */
     uint64_t shared_memory;
     const uint64_t *shared_used;
+    /* a connection that was closed is reported when nothing of it came for so long, by the times of
+     * operations and of rpcrdma_flow_time: what comes later is not known for a part of it. 0: when
+     * many more have closed, or its QP number or port is used again, or at the end. Of use where
+     * the end is far away, as in a live capture */
+    uint64_t linger_ns;
 };
 
 /* True when the thresholds rest on a default that may not hold, because what `end` announced at

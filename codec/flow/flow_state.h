@@ -42,8 +42,10 @@ struct rpcrdma_flow {
     bool overfull;    /* the connection in hand keeps as much as it may: its gaps are given up */
     bool said_limit;
     bool stopped;      /* rpcrdma_flow_stop */
+    bool looks;        /* something is decided by time alone: flow_look */
     bool stormed;      /* storm_ns is set */
     int64_t looked_ns; /* when it was last looked at who waits too long */
+    int64_t linger_ns, lingered_ns; /* of the config; when closed connections were looked at */
     int64_t storm_ns;  /* when connections were last reported to come and go */
     /* Connections that were reported already, as a QP number or port of theirs came again: the
      * oldest first, and by their hosts the newest. Owned */
@@ -56,7 +58,7 @@ struct rpcrdma_flow {
 
 /* flow.c: any operation, by the way that all can take */
 void flow_any(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
-/* flow.c: who waits too long, at this time? */
+/* flow.c: who waits too long, at this time? And who is gone for long? */
 void flow_look(struct rpcrdma_flow *flow, int64_t now_ns);
 
 /* Of a connection that is known to be RPC-over-RDMA and waits for nothing: what is sent there shows
@@ -126,6 +128,8 @@ bool flow_make_room_for_call(struct rpcrdma_flow *flow, struct flow_conn *conn);
 /* ending.c. `ended`: because the capture did. */
 void flow_finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended);
 void flow_finish_overdue(struct rpcrdma_flow *flow);
+/* Those that were disconnected and are silent since config.linger_ns. */
+void flow_finish_lingering(struct rpcrdma_flow *flow, int64_t now_ns);
 /* Connections whose time is over: merged into another, or disconnected long ago. */
 static inline void flow_reap(struct rpcrdma_flow *flow)
 {

@@ -166,7 +166,7 @@ static RPCRDMA_INLINE void step(struct rpcrdma_flow *flow, const struct rpcrdma_
         flow_check_silent(flow);
     }
     /* likewise where the clock was set back */
-    if (context->delivery && (uint64_t)(op->time_ns - flow->looked_ns) > LOOK_NS)
+    if (flow->looks && (uint64_t)(op->time_ns - flow->looked_ns) > LOOK_NS)
         flow_look(flow, op->time_ns);
     if (!quick(flow, op))
         flow_any(flow, op);

@@ -63,6 +63,8 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
     flow->changes = 1;
     TAILQ_INIT(&flow->past);
     flow->context.delivery = own.delivery;
+    flow->linger_ns = own.linger_ns < INT64_MAX ? (int64_t)own.linger_ns : INT64_MAX;
+    flow->looks = own.delivery || flow->linger_ns > 0;
     flow->context.memory.limit = own.max_memory ? (size_t)own.max_memory : DEFAULT_MEMORY;
     flow->context.memory.shared = (size_t)own.shared_memory;
     flow->context.memory.shared_used = own.shared_used;

@@ -230,6 +230,25 @@ struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn *
     return conns->n_closed > CLOSED_MAX ? TAILQ_FIRST(&conns->closed)->conn : NULL;
 }
 
+struct flow_conn *flow_conn_lingered(struct flow_conns *conns, int64_t now_ns, int64_t linger_ns)
+{
+    struct conn_ended *ended;
+
+    TAILQ_FOREACH(ended, &conns->closed, by_end) {
+        const struct rpcrdma_connection *pub = &ended->conn->pub;
+
+        if (ended->merged_into)
+            continue; /* flow_conn_overdue gives it */
+        if (ended->quiet_frame != pub->last_frame || ended->quiet_ns > now_ns) {
+            ended->quiet_frame = pub->last_frame;
+            ended->quiet_ns = pub->last_time_ns < now_ns ? pub->last_time_ns : now_ns;
+        }
+        if ((uint64_t)now_ns - (uint64_t)ended->quiet_ns > (uint64_t)linger_ns)
+            return ended->conn;
+    }
+    return NULL;
+}
+
 /* Not one that the operation in hand belongs to, nor one that is to be finished anyway. */
 struct flow_conn *flow_conn_victim(struct flow_conns *conns, struct flow_conn *in_hand)
 {

@@ -208,6 +208,9 @@ struct flow_conn *flow_conn_newer(const struct flow_conn *conn);
 bool flow_conns_any_overdue(const struct flow_conns *conns); /* flow_conn_overdue is not NULL */
 struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn **into,
                                     bool *swapped);
+/* One that was disconnected, and had no packet for linger_ns until now_ns; NULL: there is none.
+ * Where the clock was set back, the time begins anew. */
+struct flow_conn *flow_conn_lingered(struct flow_conns *conns, int64_t now_ns, int64_t linger_ns);
 struct flow_conn *flow_conn_victim(struct flow_conns *conns, struct flow_conn *in_hand);
 void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn);
 

@@ -56,6 +56,8 @@ struct conn_ended {
     struct flow_conn *conn;
     uint64_t closed_frame; /* where pub.closed, as all of these */
     int64_t closed_time_ns;
+    uint64_t quiet_frame; /* its last packet, when that was looked at last; 0: it was not */
+    int64_t quiet_ns;     /* nothing came since then */
     TAILQ_ENTRY(conn_ended) by_end;
     struct flow_conn *merged_into; /* NULL: into none. Else its time is over */
     SLIST_ENTRY(conn_ended) next_merged;
