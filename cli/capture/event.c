@@ -166,6 +166,15 @@ void capture_event_silence(struct capture_event *event)
         on_met(event);
 }
 
+void capture_event_last(struct capture_event *event)
+{
+    if (event->arrived_ns == 0)
+        return;
+    capture_select_last(event->select);
+    if (event->trigger.met)
+        on_met(event);
+}
+
 void capture_event_summary(const struct capture_event *event)
 {
     uint64_t files = event->met - event->within - event->held_off;

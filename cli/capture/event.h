@@ -41,6 +41,9 @@ void capture_event_packet(struct capture_event *event, uint32_t interface,
 /* No packet comes. */
 void capture_event_silence(struct capture_event *event);
 
+/* None will come. */
+void capture_event_last(struct capture_event *event);
+
 /* What everybody is told at the end. */
 void capture_event_summary(const struct capture_event *event);
 

@@ -156,6 +156,8 @@ static void copy(struct capture *capture, struct source *source)
             if (status == SOURCE_ERROR)
                 failure(capture, source);
     }
+    if (capture->event.expression && !capture_enough(capture))
+        capture_event_last(&capture->event);
     statistics(capture, source);
 }
 

@@ -141,9 +141,15 @@ static void on_answered(void *context, const struct rpcrdma_transaction *transac
     capture_trigger_answered(((struct capture_select *)context)->trigger, transaction);
 }
 
+/* The end of a capture from devices is no time at which an answer was due. */
 static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
 {
-    capture_trigger_transaction(((struct capture_select *)context)->trigger, transaction);
+    struct capture_select *select = context;
+
+    if (select->ending && select->options->n_devices > 0 && transaction->reply_frame == 0 &&
+        !transaction->connection->closed)
+        return;
+    capture_trigger_transaction(select->trigger, transaction);
 }
 
 bool capture_select_start(struct capture_select *select)
@@ -269,6 +275,14 @@ void capture_select_time(struct capture_select *select, int64_t now_ns)
         return;
     rpcrdma_flow_time(select->flow, now_ns);
     capture_trigger_time(select->trigger, now_ns);
+}
+
+void capture_select_last(struct capture_select *select)
+{
+    if (!select->trigger || !select->analyzer || select->no_memory)
+        return;
+    select->ending = true;
+    select->no_memory = rpcrdma_analyzer_end(select->analyzer) == RPCRDMA_ANALYZER_NO_MEMORY;
 }
 
 void capture_select_end(struct capture_select *select)

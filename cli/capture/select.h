@@ -31,7 +31,7 @@ struct capture_select {
     struct rpcrdma_net *net; /* the analyzer's */
     struct rpcrdma_flow *flow;
     const struct rpcrdma_packet *packet; /* in hand */
-    bool ours, any_op, data_item, no_memory, repeated;
+    bool ours, any_op, data_item, no_memory, repeated, ending;
     uint32_t keep;
 };
 
@@ -40,6 +40,8 @@ bool capture_select_start(struct capture_select *select);
 uint32_t capture_select_packet(struct capture_select *select, const struct rpcrdma_packet *packet);
 /* No packet came until now_ns, by the capture's clock. */
 void capture_select_time(struct capture_select *select, int64_t now_ns);
+/* No packet comes any more: the trigger is asked about what is known at the end only. */
+void capture_select_last(struct capture_select *select);
 void capture_select_end(struct capture_select *select);
 
 #endif

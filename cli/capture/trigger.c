@@ -240,11 +240,29 @@ void capture_trigger_finding(struct capture_trigger *trigger,
     findings(trigger, connection, finding, 1);
 }
 
+/* Several messages set up a connection, or end it: what it met the expression for is kept with it.
+ */
+enum { TOLD_SETUP = 1, TOLD_PLACE = 2, TOLD_END = 4 };
+
+/* What of a connection is known now, and may be news. */
+static unsigned news_of(const struct filter *f, const struct rpcrdma_connection *c)
+{
+    if (c->life.ended != RPCRDMA_ENDED_NOT)
+        return TOLD_END;
+    if (c->life.previous > 0 && (filter_needs(f, RPCRDMA_FIELD_CONNECTIONS_PREVIOUS) ||
+                                 filter_needs(f, RPCRDMA_FIELD_CONNECTIONS_DOWN)))
+        return TOLD_SETUP | TOLD_PLACE;
+    return TOLD_SETUP;
+}
+
 void capture_trigger_setup(struct capture_trigger *trigger, const struct rpcrdma_connection *c)
 {
     const struct rpcrdma_life *life = &c->life;
     struct filter *f = trigger->filter;
+    unsigned told = (unsigned)(uintptr_t)c->user, news = news_of(f, c);
 
+    if (!(news & ~told))
+        return;
     filter_begin(f);
     fill_connection(f, c);
     filter_text(f, RPCRDMA_FIELD_CONNECTIONS_STATE, connection_state(c));
@@ -261,9 +279,11 @@ void capture_trigger_setup(struct capture_trigger *trigger, const struct rpcrdma
         filter_number(f, RPCRDMA_FIELD_CONNECTIONS_PREVIOUS, life->previous, NULL);
     if (life->has_down && life->ended == RPCRDMA_ENDED_NOT)
         filter_signed(f, RPCRDMA_FIELD_CONNECTIONS_DOWN, life->down_ns);
-    if (filter_concerns(f) && filter_match(f))
-        meet(trigger, "connection %" PRIu32 ", %s%s%s", c->number, connection_state(c),
-             life->ended != RPCRDMA_ENDED_NOT ? " by " : "", connection_ended(life->ended));
+    if (!filter_concerns(f) || !filter_match(f))
+        return;
+    rpcrdma_connection_set_user(c, (void *)(uintptr_t)(told | news)); /* a number, nothing owned */
+    meet(trigger, "connection %" PRIu32 ", %s%s%s", c->number, connection_state(c),
+         life->ended != RPCRDMA_ENDED_NOT ? " by " : "", connection_ended(life->ended));
 }
 
 static bool limit_met(struct capture_trigger *trigger, const struct at_limit *one, int64_t now_ns)

@@ -5,12 +5,14 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
 
 # pylint: disable=wrong-import-position
 import command
 import ngfile
+import pcap
 
 SLICED = os.path.join(command.CAPTURES, 'sliced')
 CABLE, LOSS, CREDITS = (os.path.join(SLICED, name + '.pcapng.zst')
@@ -100,9 +102,33 @@ class Trigger(command.CommandTest):
         files = self.caught(CABLE, 'state != open', '--post', '0.01', '--hold-off', '1')
         first = [[p.time_ns for p in file.packets if p.comment][0] for file in files]
         self.assertEqual(first, ended)
+        self.assertIn('met 2 times', self.stderr)
+        self.caught(CABLE, 'state == open', '--hold-off', '0')
+        self.assertIn('met 2 times', self.stderr)
         file, = self.caught(CABLE, 'down_ns > 1s')
+        self.assertIn('met 1 time:', self.stderr)
         mark, = [p for p in file.packets if p.comment]
         self.assertLess(mark.time_ns, ended[-1])
+
+    def test_sums_up_a_connection(self):
+        """Ten seconds after a connection was closed; and at the end what is known then."""
+        work = tempfile.TemporaryDirectory()
+        self.addCleanup(work.cleanup)
+        packets = self.packets_of(CABLE)
+        closed = [json.loads(line) for line in self.run_command('connections', '--json', CABLE).splitlines()][0]['last_frame']
+        closed_ns, last = packets[closed - 1].time_ns, packets[-1]
+        for rule in ('transport-timeout', 'retransmission-rate'):
+            file, = self.caught(CABLE, f'rule == {rule}')
+            self.assertEqual([p.time_ns for p in file.packets if p.comment], [last.time_ns])
+            for seconds in (5, 11):
+                path = os.path.join(work.name, 'later.pcap')
+                pcap.write(path, [*packets, last._replace(time_ns=closed_ns + seconds * SECOND),
+                                  last._replace(time_ns=closed_ns + 60 * SECOND)])
+                file, = self.caught(path, f'rule == {rule} && severity == warning')
+                self.assertEqual([p.time_ns for p in file.packets if p.comment],
+                                 [closed_ns + (60 if seconds == 5 else 11) * SECOND])
+        file, = self.caught(command.capture('iwarp-nfs41-mini'), 'rule == rpc-unanswered')
+        self.assertIn('XID', file.comment)
 
     def test_rate(self):
         """As often as --hold-off allows; everything is counted."""
