@@ -81,7 +81,7 @@ static size_t several(struct pipeline *pipeline, const struct source_packet *pac
 /* A batch of the source's: what is as most packets are, at once. */
 static void batch(struct pipeline *pipeline, const struct source_packet *packets, size_t n)
 {
-    bool each = pipeline->passes != NULL; /* somebody looks at each by itself */
+    bool each = pipeline->passes && !pipeline->passes_unlike; /* by itself */
     size_t i = 0, usual = each ? 0 : usual_ones(pipeline->own, packets, n), taken;
 
     if (usual < n) /* else several() does */

@@ -49,6 +49,7 @@ struct pipeline {
     /* each packet, before anything is made of it; NULL: none */
     void (*passes)(void *context, const struct source_packet *packet);
     void *passes_context;
+    bool passes_unlike;           /* but not those of Ethernet that follow one of their interface */
     void (*first)(void *context); /* the first packet that is not replayed is in hand; NULL */
     void *first_context;
     /* of devices: called every interval_ns, packets or none, with the time since the epoch */
