@@ -202,13 +202,16 @@ static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
 /* Per client, `server` is the server's time: of callbacks no phases are summed up. */
 static void note_client(struct report *r, const struct rpc *rpc)
 {
-    struct rpcrdma_transaction t = *rpc->transaction;
+    struct rpcrdma_transaction without;
     struct rpc own = *rpc;
 
-    if (is_reverse(&t)) {
-        t.has_phases = false;
-        own.transaction = &t;
+    if (!is_reverse(rpc->transaction)) {
+        groups_add(r->clients, rpc);
+        return;
     }
+    without = *rpc->transaction;
+    without.has_phases = false;
+    own.transaction = &without;
     groups_add(r->clients, &own);
 }
 

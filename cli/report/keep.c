@@ -78,6 +78,8 @@ static void count_no_more(struct report *r, uint32_t number)
 {
     struct page *page = g_hash_table_lookup(r->tallies, page_key(number));
 
+    if (number == r->tallied)
+        r->tallied = 0;
     empty(&page->tallies[number % PAGE]);
     page->used &= ~page_bit(number);
     if (page->used == 0)
@@ -315,7 +317,7 @@ static void unpin(struct report *r, uint32_t number)
     keep_busy(r, was);
 }
 
-struct report_tally *report_tally_of(struct report *r, const struct rpcrdma_connection *pub)
+static struct report_tally *tally_of(struct report *r, const struct rpcrdma_connection *pub)
 {
     struct report_tally *t = counted(r, pub->number);
 
@@ -330,6 +332,16 @@ struct report_tally *report_tally_of(struct report *r, const struct rpcrdma_conn
     if (pub->life.previous != 0)
         pin(r, pub->life.previous, t);
     return t;
+}
+
+/* An RPC asks for the same several times. */
+struct report_tally *report_tally_of(struct report *r, const struct rpcrdma_connection *pub)
+{
+    if (pub->number == 0 || pub->number != r->tallied) {
+        r->tally = tally_of(r, pub);
+        r->tallied = r->tally ? pub->number : 0;
+    }
+    return r->tally;
 }
 
 /* -- its end ---------------------------------------------------------------------------------- */

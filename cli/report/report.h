@@ -260,8 +260,10 @@ struct report {
     guint most_pages, detailed; /* there is room for; that have their detail */
     guint moments;              /* of those: struct report_moments, REPORT_UNENDED at most */
     uint32_t refused;           /* the highest number that there was no room for */
-    GHashTable *connections;    /* by number, of struct report_connection: those that are kept */
-    guint most_connections;     /* that there is room for */
+    uint32_t tallied;           /* the number last asked for that is counted, 0: none; and its: */
+    struct report_tally *tally;
+    GHashTable *connections; /* by number, of struct report_connection: those that are kept */
+    guint most_connections;  /* that there is room for */
     GQueue recent, pinned, one_ways;  /* of those, by their end, ... */
     GSequence *busy;                  /* ... and the most telling first */
     struct report_connection *ending; /* its credits are known */
@@ -278,6 +280,8 @@ struct report {
     struct report_bin bins[REPORT_BINS];
     int64_t bin_ns;
     unsigned n_bins;
+    struct report_bin *bin; /* last asked for, and when it begins; NULL: none */
+    int64_t bin_since_ns;
 
     const struct report_connection *about; /* which one the rules look at */
     struct report_cause *causes;           /* the one that cost most first; owned */
