@@ -305,11 +305,11 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
                  calls, plural(calls), calls == 1 ? "it is" : "they are");
     if (unseen == 1)
         snprintf(behind, sizeof(behind),
-                 " Whether the last Call of a connection without Acks in the capture was answered "
-                 "could not be seen.");
+                 " Whether the last Call of a connection whose Acks are missing was answered could "
+                 "not be seen.");
     else if (unseen > 1)
         snprintf(behind, sizeof(behind),
-                 " Whether the last %" PRIu64 " Calls of connections without Acks in the capture "
+                 " Whether the last %" PRIu64 " Calls of connections whose Acks are missing "
                  "were answered could not be seen.",
                  unseen);
     if (lacks->gaps + calls + r->no_call == 0 && !lacks->one_way)

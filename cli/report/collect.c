@@ -322,6 +322,15 @@ static void note_answered(struct report_tally *tally, const struct rpcrdma_trans
         without->last_calls = without->last_held = without->last_few = 0;
 }
 
+/* The Call was neither acknowledged nor sent again, and nothing ended the connection, though there
+ * was time for that. */
+static bool dropped(const struct report *r, const struct rpcrdma_transaction *t)
+{
+    return t->connection->life.ended == RPCRDMA_ENDED_NOT && t->call.state != RPCRDMA_DELIVERED &&
+           t->call.transmissions == 1 &&
+           time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= REPORT_RESEND_NS;
+}
+
 static void note_unanswered(const struct report *r, struct report_tally *tally,
                             const struct rpcrdma_transaction *t)
 {
@@ -337,6 +346,7 @@ static void note_unanswered(const struct report *r, struct report_tally *tally,
         report_missed_answer(tally->trouble, without, t);
     without->late += none && time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= SECOND;
     without->held += held;
+    without->dropped += none && dropped(r, t);
     if (time_less(tally->answered_ns, since_begun(t)) >= SECOND)
         return; /* others were answered since */
     without->last_calls += none;

@@ -111,14 +111,16 @@ void report_missed_answer(struct report_trouble *trouble, struct report_unanswer
 }
 
 /* Without Acks of what was sent towards an end, nothing shows what came behind the last of it that
- * was captured: whether that answered the last Calls. */
+ * was captured: whether that answered the last Calls. Nor where their Acks are missing. */
 static uint64_t unseen(const struct report_connection *c, int end,
                        const struct report_unanswered *without)
 {
     const struct rpcrdma_path *path = &c->path[end];
 
-    if (!c->has_path[end] || path->packets == 0 || path->acknowledged)
+    if (!c->has_path[end] || path->packets == 0)
         return 0;
+    if (path->acknowledged)
+        return without->dropped;
     /* what was under way when the capture ended is not late */
     return c->pub.life.ended == RPCRDMA_ENDED_NOT ? MIN(without->last_few, without->late)
                                                   : without->last_few;
@@ -142,8 +144,10 @@ void report_missed_end(struct report *r, struct report_connection *c)
             continue;
         m = &c->trouble.missed[end];
         all = (int64_t)m->pieces;
-        if (c->pub.carrier != RPCRDMA_CARRIER_IWARP && c->has_path[end])
+        if (c->has_path[end] && c->pub.carrier != RPCRDMA_CARRIER_IWARP)
             all += (int64_t)(missing(&c->path[end]) - m->missing);
+        else if (c->has_path[end]) /* before MPA's frames were found, gaps are no operations */
+            all = MAX(all, (int64_t)c->path[end].uncaptured);
         left =
             CLAMP((int64_t)without->calls + 1 - all - without->least, 0, (int64_t)without->calls);
         without->unseen = MIN(unseen(c, end, without), (uint64_t)left);

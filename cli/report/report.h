@@ -57,11 +57,13 @@ struct report_unanswered {
     /* of those: none that was sent a second or more after them was answered; the latest of these */
     uint64_t last_calls, last_held;
     uint64_t last_few; /* of last_calls: that were sent less than REPORT_RETRIES times */
+    uint64_t dropped;  /* of calls: neither acknowledged nor sent again, for REPORT_RESEND_NS */
     int64_t last_ns;
     /* What the capture lacks explains so many: see missed.c. How many there are up to one of them,
      * less what was missing before it, at least; the frame of that one */
     uint64_t explained, least_frame;
-    uint64_t unseen; /* of explained: what was sent behind the last that was answered is not known */
+    uint64_t
+        unseen; /* of explained: what was sent behind the last that was answered is not known */
     int64_t least;
     int caller_end;
 };
@@ -83,6 +85,8 @@ struct report_missed {
 
 /* Transmissions without an answer after which an end is taken for dead. */
 enum { REPORT_RETRIES = 4 };
+/* Within so long anything is sent again that is not acknowledged: else the capture lacks either. */
+#define REPORT_RESEND_NS INT64_C(5000000000)
 
 enum { REPORT_FORWARD, REPORT_REVERSE }; /* the client's Calls, and the server's: callbacks */
 

@@ -214,6 +214,23 @@ class Midway(CommandTest):
                 self.assertEqual((cause['cause'], cause['confidence']), ('unanswered', 'high'))
                 self.assertAlmostEqual(cause['cost_ns'], 61.5 * SECOND, delta=SECOND / 10)
 
+    def test_a_last_ack_that_was_not_captured(self):
+        """Nor are both FINs: whether the Call that was sent again on another connection, 61.5 s later, had reached the server is
+        not known. It was not sent again before, so that the path is not known to have been down."""
+        packets, _ = pcap.read(capture('iwarp-nfs41-mini'))
+        tcp = [at for at, packet in enumerate(packets) if packet.data[23:24] == b'\6']
+        ports = {packets[at].data[34:38] for at in tcp if packets[at].data[47] & 1}
+        gone = [at for at in tcp if packets[at].data[47] & 1]
+        for port in ports:
+            acks = [at for at in tcp if packets[at].data[34:38] == port and packets[at].data[47] == 16 and
+                    len(packets[at].data) == 34 + (packets[at].data[46] >> 2)]
+            gone.append(acks[-1])
+        path = os.path.join(self.folder, 'ack.pcap')
+        pcap.write(path, [packet for at, packet in enumerate(packets) if at not in gone])
+        cause, = json.loads(self.run_command('report', '--json', path))['causes']
+        self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'))
+        self.assertIn('the server may have had them', cause['against'])
+
 
 if __name__ == '__main__':
     unittest.main()

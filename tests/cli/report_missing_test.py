@@ -16,6 +16,7 @@ import rules
 import rules_iwarp
 
 SECOND = 10**9
+IWARP_LOSS = os.path.join(os.environ.get('RPCRDMA_RECORDINGS', ''), 'iwarp-loss', 'capture.pcap')
 
 
 class Missing(CommandTest):
@@ -86,6 +87,31 @@ class Missing(CommandTest):
                 self.assertEqual(cause['cause'], 'capture-incomplete')
                 if last == 1:  # else later packets may pass over the others
                     self.assertEqual('could not be seen' in cause['text'], not keep, cause['text'])
+
+    def test_ack_of_the_last_call(self):
+        """The last Call is neither acknowledged nor sent again, which TCP does within a second or two: the capture lacks either,
+        and perhaps the Reply."""
+        for acked in (True, False):
+            def say(c, _, acked=acked):
+                rules_iwarp.over_iwarp(c)
+                self.answered(c)
+                c.call(rule_talk.NULL)
+                if not acked:
+                    c.packets.pop()
+                c.clock.now += 8 * SECOND
+                rule_talk.Conversation(c.packets, number=2, clock=c.clock, hosts=('192.0.2.13', '192.0.2.3')).null()
+            with self.subTest(acked=acked):
+                cause, = self.causes_of(say)
+                self.assertEqual(cause['cause'], 'unanswered' if acked else 'capture-incomplete')
+                self.assertEqual('could not be seen' in cause['text'], not acked)
+
+    @unittest.skipUnless(os.path.exists(IWARP_LOSS), 'its recording is not there')
+    def test_long_frames_over_tcp(self):
+        """All that is short is left out, and the set-up with it: until MPA's frames are found, gaps are TCP's alone."""
+        causes = [one['cause'] for one in json.loads(self.run_command(
+            'report', '--json', '-f', 'greater 260', IWARP_LOSS))['causes']]
+        self.assertIn('capture-incomplete', causes)
+        self.assertNotIn('unanswered', causes)
 
     def test_call_sent_again_and_again(self):
         """Nothing acknowledges the last Call, which its sender repeats: its Reply was not only left out of the capture."""
