@@ -338,6 +338,13 @@ static void data(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
         request(flow, dir, op);
         break;
     default:
+        if (RPCRDMA_SELDOM(dir->closed && flow_conn_answers_other(flow->conns, dir, op))) {
+            forget(flow, dir);
+            dir = find(flow, op);
+            if (!dir)
+                return;
+            dir->last_frame = flow->context.frame;
+        }
         pairs = flow->context.delivery && !dir->paired;
         from = pairs ? pairing_answer(flow, dir, op) : dir;
         if (flow->context.delivery && from)

@@ -17,7 +17,7 @@
 
 RPCRDMA_RARE static bool is_quiet(const struct rpcrdma_flow *flow, const struct flow_direction *dir)
 {
-    return flow_is_plain(flow, dir) && !dir->foreign &&
+    return flow_is_plain(flow, dir) && !dir->foreign && !dir->closed &&
            flow_conn_public_const(dir->conn)->number != 0 && flow_stream_quiet(dir);
 }
 

@@ -220,6 +220,26 @@ class Missing(CommandTest):
             pcap.write(path, packets[reply:], linktype)
             self.assertEqual(self.causes(path), [], name)
 
+    def test_set_up_missing_of_a_qp_used_again(self):
+        """The client's QP number is that of a connection it closed. The next one's REQ and first Reply are missing: what the server
+        acknowledges there is not of the one that was closed."""
+        def say(c, _):
+            for _ in range(3):
+                self.answered(c)
+            c.talk.disconnect()
+            c.clock.now += 2 * SECOND
+            one = c.beside(2)
+            one.client.qpn = c.client.qpn
+            begins = len(c.packets)
+            one.null()
+            for _ in range(3):
+                self.answered(one)
+            del c.packets[begins + 5], c.packets[begins]
+            one.talk.disconnect()
+        cause, = self.causes_of(say)
+        self.assertEqual(cause['cause'], 'capture-incomplete')
+        self.assertIn('may have answered 1 Call without Reply', cause['text'])
+
     def test_set_up_cut(self):
         """Likewise where the packets are slices, and REQ and REP are cut before where the ends begin."""
         for name, number in (('roce-nfs3-mini', 1), ('roce-nfs3-mini', 2), ('roce-nfs41-callback', 1)):

@@ -133,6 +133,10 @@ void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
 /* The same of a paired direction of RoCE or InfiniBand. */
 void flow_conn_answer(struct flow_conns *conns, const struct flow_direction *dir,
                       const struct rpcrdma_op *op);
+/* Of a connection that was closed: the Ack, Nak or response is of another one's request, whose
+ * answers nothing else awaits. Its queue pair has the same number. */
+bool flow_conn_answers_other(struct flow_conns *conns, const struct flow_direction *dir,
+                             const struct rpcrdma_op *op);
 /* The memory limit kept the last call from making a connection or a direction: nothing was changed,
  * and it may be repeated when something has gone. Asking clears it. */
 bool flow_conns_lacked_memory(struct flow_conns *conns);

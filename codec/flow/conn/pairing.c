@@ -14,6 +14,7 @@ enum {
     AWAIT_CALL,       /* an XID: of a Call, */
     AWAIT_REPLY,      /* of a Reply, */
     AWAIT_EITHER,     /* of a message that does not show it */
+    LATE = 1 << 12,   /* PSNs: so far behind, an Ack may be of a connection that was closed */
     FEW = 64,         /* answers that matched nothing: beyond, one match could be chance */
 };
 #define AWAIT_NS INT64_C(4000000000)
@@ -121,6 +122,23 @@ bool conn_pair_response(struct flow_conns *conns, struct flow_direction *dir,
         return false;
     }
     return conn_pair(conns, dir, other);
+}
+
+bool flow_conn_answers_other(struct flow_conns *conns, const struct flow_direction *dir,
+                             const struct rpcrdma_op *op)
+{
+    const struct flow_direction *asked = conn_peer(dir), *other;
+    const struct conn_awaiting *at;
+    uint32_t psn;
+
+    if (!conns->awaiting || op->carrier == RPCRDMA_CARRIER_IWARP ||
+        (asked && flow_stream_expects(asked, &psn) && rpcrdma_psn_diff(psn, op->seq) > 0 &&
+         rpcrdma_psn_diff(psn, op->seq) <= LATE))
+        return false;
+    at = find(conns, psn_key(&dir->path.dst, &dir->path.src, op->seq), AWAIT_NS);
+    other =
+        at && at->id != AMBIGUOUS ? flow_direction_of(conns->streams, at->handle, at->id) : NULL;
+    return other && other != asked && !conn_peer(other) && opposite(dir, other);
 }
 
 bool conn_pair_xid(struct flow_conns *conns, struct flow_direction *dir, uint32_t xid, int msg_type,
