@@ -202,10 +202,10 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
 static void slow_ends(struct report *r)
 {
     const struct report_flaws flaws = report_flaws(r);
-    bool alone = r->n_causes == 0;
-    bool nothing_lost = alone && flaws.known && flaws.retransmitted + flaws.lost == 0;
+    bool only = r->n_causes == 0;
+    bool nothing_lost = only && flaws.known && flaws.retransmitted + flaws.lost == 0;
 
-    if (!alone && !r->slow_told) /* what was lost makes them look slow, too */
+    if (!only && !r->slow_told) /* what was lost makes them look slow, too */
         return;
     slow_end(r, CAUSE_SERVER, &r->slow_server, nothing_lost);
     slow_end(r, CAUSE_CLIENT, &r->slow_client, nothing_lost);

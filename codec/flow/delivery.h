@@ -78,7 +78,7 @@ struct rpcrdma_path {
     uint64_t duplicated; /* the same packet twice: by the network, or by the capture */
     uint64_t reordered;  /* by the network: late, and sent once */
     /* PSNs that arrived, and were not captured; of TCP, at least. Where no Acks are captured: that
-     * later ones passed over, and that were not sent again */
+     * are missing before later ones, and were not sent again */
     uint64_t uncaptured;
     uint64_t naks[RPCRDMA_NAKS]; /* that its receiver sent */
     uint32_t rnr_timer;          /* code in the latest RNR Nak */

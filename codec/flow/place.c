@@ -225,7 +225,7 @@ static void down(struct rpcrdma_life *life)
 }
 
 /* A message, and nothing else: perhaps it is none (a damaged QP number). */
-static bool alone(const struct rpcrdma_connection *pub)
+static bool single_message(const struct rpcrdma_connection *pub)
 {
     return pub->life.requests == 0 && pub->paired_by == RPCRDMA_PAIRED_NOT && pub->messages < 2;
 }
@@ -251,7 +251,7 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
         if (!lost(was, now, &since_ns))
             continue;
         recent += now - was->first_time_ns < STORM_NS;
-        if (was->life.next == 0 && !alone(was) && (!latest || since_ns > latest_ns)) {
+        if (was->life.next == 0 && !single_message(was) && (!latest || since_ns > latest_ns)) {
             latest = was;
             latest_ns = since_ns;
         }
@@ -324,7 +324,7 @@ static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
         bool ended =
             was->life.ended != RPCRDMA_ENDED_NOT && was->life.ended_frame <= pub->first_frame;
 
-        if (!same_hosts(was, pub) || !was->life.has_xid || alone(was) ||
+        if (!same_hosts(was, pub) || !was->life.has_xid || single_message(was) ||
             (was->life.next != 0 && set_up) ||
             !rpcrdma_xids_go_on(was->life.last_xid, life->first_xid))
             continue;

@@ -49,12 +49,12 @@ static bool shown_by_responses(const struct flow_delivery *d, const struct trans
 }
 
 /* This came behind those up to `end`. */
-static void disordered(struct rare *rare, uint64_t at, uint64_t end)
+static void came_out_of_order(struct rare *rare, uint64_t at, uint64_t end)
 {
-    if (rare->disorder >= rare->disorder_end || at < rare->disorder)
-        rare->disorder = at;
-    if (end > rare->disorder_end)
-        rare->disorder_end = end;
+    if (rare->out_of_order >= rare->out_of_order_end || at < rare->out_of_order)
+        rare->out_of_order = at;
+    if (end > rare->out_of_order_end)
+        rare->out_of_order_end = end;
 }
 
 static void again(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
@@ -72,9 +72,9 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
         path->retransmitted_frame = op->frame;
     path->retransmitted_bytes += op->len;
     if (begins && d->repeating && !d->naked && op->time_ns - d->sent_ns < TIMER_NS)
-        disordered(d->rare, at, d->rare->repeated); /* what is retransmitted may be, too */
-    else if (at == d->rare->disorder)
-        d->rare->disorder++;
+        came_out_of_order(d->rare, at, d->rare->repeated); /* what is retransmitted may be, too */
+    else if (at == d->rare->out_of_order)
+        d->rare->out_of_order++;
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
     d->repeating = true;
@@ -118,7 +118,7 @@ static void came(struct flow_delivery *d, struct rpcrdma_path *path, uint64_t at
 
         path->uncaptured -= count;
         path->uncaptured_reads -= reads < path->uncaptured_reads ? reads : path->uncaptured_reads;
-        answered = path->uncaptured - d->rare->passed_over;
+        answered = path->uncaptured - d->rare->unacked_gaps;
         if (path->uncaptured_reads > answered) /* responses of what was no Read */
             path->uncaptured_reads = answered;
         at += filled->count;
@@ -145,7 +145,7 @@ RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delive
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
     t = transmission_at(d, at);
-    disordered(d->rare, at, d->next);
+    came_out_of_order(d->rare, at, d->next);
     if (t && t->found) {
         if (t->times == 0)
             t->times = 1;

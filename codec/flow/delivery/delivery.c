@@ -284,6 +284,6 @@ const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d,
     path->bytes = d->bytes;
     path->dscp = d->dscp;
     path->largest_payload = d->largest_payload;
-    path->acknowledged = d->acks_alone;
+    path->acknowledged = d->acknowledged;
     return path;
 }

@@ -280,7 +280,7 @@ RPCRDMA_RARE static void nak(struct flow_memory *memory, struct flow_delivery *d
     const struct hole *holes;
     struct transmission *t;
     int kind = op->nak < RPCRDMA_NAKS ? op->nak : RPCRDMA_NAK_OTHER;
-    bool known = d->naked && d->rare->nak_at == at, disordered;
+    bool known = d->naked && d->rare->nak_at == at, out_of_order;
 
     if (!path)
         return;
@@ -302,14 +302,15 @@ RPCRDMA_RARE static void nak(struct flow_memory *memory, struct flow_delivery *d
     }
     if (known || op->nak != RPCRDMA_NAK_PSN_SEQUENCE || at >= d->next)
         return;
-    disordered = path->reordered > 0 && at >= d->rare->disorder && at < d->rare->disorder_end;
-    d->rare->disorder = at + 1;
-    d->rare->disorder_end = d->next;
+    out_of_order =
+        path->reordered > 0 && at >= d->rare->out_of_order && at < d->rare->out_of_order_end;
+    d->rare->out_of_order = at + 1;
+    d->rare->out_of_order_end = d->next;
     holes = d->rare->holes;
     for (int i = 0; holes && i < HOLES; i++)
         if (!holes[i].arrived && at >= holes[i].first && at - holes[i].first < holes[i].count)
             return; /* counted when it is retransmitted */
-    if (disordered) {
+    if (out_of_order) {
         path->late_naks++;
         return;
     }

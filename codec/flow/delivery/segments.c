@@ -304,6 +304,6 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     if (segment->twice != segment->twice_end)
         arrived_twice(back, segment);
     back->acked = true;
-    back->acks_alone |= segment->len == 0;
+    back->acknowledged |= segment->len == 0;
     return answered(back, segment, through);
 }

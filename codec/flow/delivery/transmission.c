@@ -111,20 +111,20 @@ static struct hole *room_for_hole(struct rare *rare, const struct hole *kept)
 }
 
 /* Of what is missing so much is no longer only passed over. */
-static void not_passed_over(struct flow_delivery *d, uint64_t count)
+static void not_missing(struct flow_delivery *d, uint64_t count)
 {
     if (d->acks)
         return;
-    count = count < d->rare->passed_over ? count : d->rare->passed_over;
-    d->rare->passed_over -= count;
+    count = count < d->rare->unacked_gaps ? count : d->rare->unacked_gaps;
+    d->rare->unacked_gaps -= count;
     d->rare->path.uncaptured -= count;
 }
 
 void transmission_first_ack(struct flow_delivery *d)
 {
     if (d->rare)
-        not_passed_over(d, d->rare->passed_over);
-    d->acks = d->acks_alone = true;
+        not_missing(d, d->rare->unacked_gaps);
+    d->acks = d->acknowledged = true;
 }
 
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
@@ -143,7 +143,7 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
         after = left > count ? left - count : 0;
         *filled = (struct filled){left - after, hole->time_ns, hole->arrived};
         if (!hole->arrived)
-            not_passed_over(d, filled->count);
+            not_missing(d, filled->count);
         hole->count = first - hole->first;
         rest = *hole;
         rest.first = first + count;
@@ -204,7 +204,7 @@ static void uncaptured(struct flow_delivery *d, uint64_t last)
         if (hole->count == 0 || hole->first > last || hole->arrived)
             continue;
         count = last - hole->first + 1 < hole->count ? last - hole->first + 1 : hole->count;
-        not_passed_over(d, count);
+        not_missing(d, count);
         d->rare->path.uncaptured += count;
         d->rare->path.uncaptured_reads += responded(d, hole, count);
         before = answered_before(d->rare, hole);
@@ -239,7 +239,7 @@ void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint
         (struct hole){first, count, time_ns, false, delivery_extra(d)->skipped_end, d->answer_next};
     if (d->acks)
         return;
-    rare->passed_over += count;
+    rare->unacked_gaps += count;
     rare->path.uncaptured += count;
     uncaptured(d, d->through - 1); /* responses to some have passed: see uncaptured_reads */
 }

@@ -138,9 +138,9 @@ struct rare {
     int64_t nak_ns;
     bool nak_counted;  /* as a loss behind here */
     uint64_t repeated; /* position after the latest that was retransmitted */
-    /* From disorder on these had passed when one before them did, or was asked for: the receiver
-     * did not take them, and none of them was lost */
-    uint64_t disorder, disorder_end;
+    /* From out_of_order on these had passed when one before them did, or was asked for: the
+     * receiver did not take them, and none of them was lost */
+    uint64_t out_of_order, out_of_order_end;
     struct flow_recovery recovery;
     uint64_t late_before; /* position after the message retransmitted when a timer ended; 0: none */
     uint64_t late_end;    /* position after all that had been sent then */
@@ -159,8 +159,8 @@ struct rare {
     uint64_t twice_frame; /* of the latest answer that is there twice: its second */
     struct hole *holes;   /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
-    uint64_t passed_over; /* of path.uncaptured: without any Ack; later packets passed, and this has
-                           * not come since */
+    uint64_t unacked_gaps; /* of path.uncaptured: without any Ack; later packets passed, and this
+                            * has not come since */
     struct response_gap *response_gaps; /* of late; NULL: there was none ever. Owned */
     uint32_t n_response_gaps;
     int64_t response_gaps_ns; /* when the latest showed */
@@ -200,21 +200,21 @@ struct flow_delivery {
     bool id_known : 1;
     bool followed : 1; /* packets were counted */
     bool started : 1, answered : 1, ended : 1;
-    bool naked : 1;       /* there was a Nak that nothing was retransmitted for: */
-    bool not_ready : 1;   /* an RNR Nak */
-    bool acks : 1;        /* Acks or Naks passed, cut or not; or it is TCP */
-    bool acked : 1;       /* Acks or Naks were captured, not cut: the lack of one says something */
-    bool acks_alone : 1;  /* see rpcrdma_path.acknowledged */
-    bool lacking : 1;     /* TCP: the latest acknowledgement came twice, as later bytes arrived */
-    bool asking : 1;      /* for responses again, which had come in part */
-    bool again : 1;       /* the packet in hand, an answer, may be sent once more */
-    bool loose;           /* `next` is a lower bound */
-    bool repeating;       /* what is being sent is being retransmitted */
-    bool copied;          /* the packet in hand was seen elsewhere before */
-    bool repeats;         /* the packet in hand does: */
-    uint8_t repeat;       /* enum rpcrdma_repeat */
-    uint8_t progress_tap; /* where the newest packet was captured */
-    uint8_t tap;          /* where the packet in hand was captured; 0: not known */
+    bool naked : 1;        /* there was a Nak that nothing was retransmitted for: */
+    bool not_ready : 1;    /* an RNR Nak */
+    bool acks : 1;         /* Acks or Naks passed, cut or not; or it is TCP */
+    bool acked : 1;        /* Acks or Naks were captured, not cut: the lack of one says something */
+    bool acknowledged : 1; /* see rpcrdma_path.acknowledged */
+    bool lacking : 1;      /* TCP: the latest acknowledgement came twice, as later bytes arrived */
+    bool asking : 1;       /* for responses again, which had come in part */
+    bool again : 1;        /* the packet in hand, an answer, may be sent once more */
+    bool loose;            /* `next` is a lower bound */
+    bool repeating;        /* what is being sent is being retransmitted */
+    bool copied;           /* the packet in hand was seen elsewhere before */
+    bool repeats;          /* the packet in hand does: */
+    uint8_t repeat;        /* enum rpcrdma_repeat */
+    uint8_t progress_tap;  /* where the newest packet was captured */
+    uint8_t tap;           /* where the packet in hand was captured; 0: not known */
 
     struct rare *rare;   /* NULL: there was nothing of it. Owned */
     struct extra *extra; /* likewise */

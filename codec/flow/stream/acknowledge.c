@@ -44,14 +44,14 @@ uint32_t stream_presumed(const struct stream *s, uint32_t first)
 bool flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
                               uint32_t psn, bool newest)
 {
-    enum { DISORDER = 64 }; /* Acks, or less, that a capture shows in another order */
+    enum { OUT_OF_ORDER = 64 }; /* Acks, or less, that a capture shows in another order */
     struct stream *s = stream_of(dir);
     int32_t by = rpcrdma_psn_diff(psn, s->acked);
 
     if (!s->started)
         return false;
     /* a receiver takes nothing back: the one before was of what had not been sent */
-    if (!s->has_acked || by > 0 || (newest && by < -DISORDER)) {
+    if (!s->has_acked || by > 0 || (newest && by < -OUT_OF_ORDER)) {
         s->acked = psn & 0xffffff;
         s->has_acked = true;
     }

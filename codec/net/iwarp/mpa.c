@@ -113,7 +113,7 @@ static void fall_out(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
     s->send_known = false;
     s->scanned = s->next;
     s->n_candidates = 0;
-    s->passed_over = false;
+    s->dropped_candidates = false;
     s->impatient = false;
 }
 

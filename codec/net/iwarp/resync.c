@@ -243,7 +243,7 @@ static void get_in_step(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
         s->marker_phase = seq;
     }
     s->phase = RPCRDMA_STREAM_FPDU;
-    s->passed_over = false;
+    s->dropped_candidates = false;
     s->unproven = chain == CHAIN_SURE ? 0 : RPCRDMA_IN_A_ROW;
     s->n_candidates = 0;
     s->impatient = false;
@@ -266,7 +266,7 @@ static void look_anew(struct rpcrdma_stream *s)
 {
     s->scanned = s->next;
     s->n_candidates = 0;
-    s->passed_over = false;
+    s->dropped_candidates = false;
 }
 
 /* What is missing at seq will not come: it is in a hole, or was cut by the capture. */
@@ -292,7 +292,7 @@ static void add_candidate(struct rpcrdma_stream *s, uint32_t seq, uint32_t missi
         memmove(&s->candidate[i], &s->candidate[i + 1],
                 (RPCRDMA_CANDIDATES - 1 - i) * sizeof(s->candidate[0]));
         s->n_candidates--;
-        s->passed_over = true;
+        s->dropped_candidates = true;
     }
     s->candidate[s->n_candidates].seq = seq;
     s->candidate[s->n_candidates].missing = missing;
@@ -326,7 +326,7 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
     bool known = markers_known(c, end);
     struct trial trial;
 
-    if (last && s->passed_over)
+    if (last && s->dropped_candidates)
         look_anew(s);
 
     for (unsigned i = 0; i < s->n_candidates; i++) {

@@ -103,8 +103,8 @@ struct rpcrdma_stream { /* one direction */
         bool segment;                /* begins where a segment did */
     } candidate[RPCRDMA_CANDIDATES]; /* an FPDU could begin there, if what is missing fits */
     unsigned n_candidates;
-    bool passed_over; /* some gave way to others: what is missing will not come */
-    bool impatient;   /* the other direction does not wait for it any more */
+    bool dropped_candidates; /* some gave way to others: what is missing will not come */
+    bool impatient;          /* the other direction does not wait for it any more */
 };
 
 struct rpcrdma_tcp_piece { /* bytes on their way into a stream */

@@ -380,7 +380,7 @@ static void go_on_at(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
     }
     s->next = s->scanned = seq;
     s->n_candidates = 0;
-    s->passed_over = false;
+    s->dropped_candidates = false;
 }
 
 void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
