@@ -11,6 +11,10 @@
 #include "out/transaction.h"
 #include "times.h"
 
+/* Groups that are found without their name: each procedure of a program; hosts, of which a capture
+ * may have hundreds that take turns. */
+enum { RECENT = 16, RECENT_ADDRESSES = 1024 };
+
 static const struct json_key keys[] = {
     [GROUPS_OPERATION] = {JSON_KEY_operation}, [GROUPS_CLIENT] = {JSON_KEY_client},
     [GROUPS_SERVER] = {JSON_KEY_server},       [GROUPS_CONNECTION] = {JSON_KEY_connection},
@@ -60,6 +64,8 @@ struct groups *groups_new(enum groups_by by, int64_t interval_ns, size_t max_byt
     struct groups *groups = g_new0(struct groups, 1);
 
     groups->by = by;
+    groups->n_recent = by == GROUPS_CLIENT || by == GROUPS_SERVER ? RECENT_ADDRESSES : RECENT;
+    groups->recent = g_new0(struct groups_recent, groups->n_recent);
     groups->interval_ns = interval_ns;
     groups->max_bytes = max_bytes;
     groups->most = GROUPS_MOST;
@@ -74,6 +80,7 @@ void groups_free(struct groups *groups)
         return;
     g_hash_table_destroy(groups->table);
     g_ptr_array_free(groups->groups, TRUE);
+    g_free(groups->recent);
     g_free(groups);
 }
 
@@ -225,13 +232,25 @@ static struct group *find(struct groups *groups, const struct rpc *rpc)
     return group;
 }
 
+/* Without a key: where two meet, one is found by its name, as each was that is not recent. */
+static uint64_t address_mix(const struct rpcrdma_address *address)
+{
+    uint64_t words[2];
+
+    _Static_assert(sizeof(words) == sizeof(address->bytes), "all of them");
+    memcpy(words, address->bytes, sizeof(words));
+    return ((words[0] + 3 * words[1]) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+}
+
 static struct group *find_recent(struct groups *groups, const struct rpc *rpc)
 {
     struct groups_recent key, *recent;
+    uint64_t at;
 
     if (!short_key(groups, rpc, &key))
         return find(groups, rpc);
-    recent = &groups->recent[key.procedure % GROUPS_RECENT];
+    at = groups->by == GROUPS_OPERATION ? key.procedure : address_mix(&key.address);
+    recent = &groups->recent[at & (groups->n_recent - 1)];
     if (recent->group && same_key(groups, recent, &key))
         return recent->group;
     key.group = find(groups, rpc);

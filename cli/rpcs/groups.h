@@ -48,8 +48,6 @@ struct group {
     int64_t stalled_ns;
 };
 
-enum { GROUPS_RECENT = 16 };
-
 /* A group, and what its RPCs are known by without their name made. */
 struct groups_recent {
     struct group *group; /* NULL: none */
@@ -71,7 +69,8 @@ struct groups {
     int64_t start_ns;  /* of the intervals */
     bool started;
     struct group key; /* of lookups */
-    struct groups_recent recent[GROUPS_RECENT];
+    struct groups_recent *recent; /* by what they are known by; a power of two */
+    size_t n_recent;
 };
 
 /* "operation", "client", ... False for anything else. */
