@@ -178,6 +178,8 @@ RPCRDMA_RARE static void look_ahead(struct rpcrdma_analyzer *analyzer,
         struct rpcrdma_op *op = &ops[n_ops];
 
         op->src = op->dst = (struct rpcrdma_address){0};
+        op->kind = 0;
+        op->data = NULL;
         n_ops += rpcrdma_net_peek((const struct rpcrdma_packet *)(const void *)(at + i * size), op);
     }
     rpcrdma_flow_ahead(analyzer->flow, ops, n_ops);

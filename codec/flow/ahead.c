@@ -50,9 +50,10 @@ void rpcrdma_flow_ahead(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
 {
     struct flow_conn *conns[RPCRDMA_FLOW_AHEAD], *last = NULL;
     struct flow_direction *dirs[RPCRDMA_FLOW_AHEAD];
+    const struct rpcrdma_op *of[RPCRDMA_FLOW_AHEAD];
     size_t n_conns = 0;
 
-    n = flow_directions_ahead(flow->streams, ops, n, dirs);
+    n = flow_directions_ahead(flow->streams, ops, n, dirs, of);
     for (size_t i = 0; i < n; i++) {
         if (dirs[i]->delivery)
             flow_delivery_fetch(dirs[i]->delivery);
@@ -63,6 +64,9 @@ void rpcrdma_flow_ahead(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
     }
     for (size_t i = 0; flow->rpcs && i < n_conns; i++)
         flow_rpc_fetch(conns[i]);
+    for (size_t i = 0; i < n; i++)
+        if (dirs[i]->conn)
+            flow_message_fetch(flow->messages, dirs[i]->conn, 1 - dirs[i]->index, of[i]);
     if (flow->context.delivery)
         fetch_followed(conns, n_conns);
     if (flow->credits)

@@ -122,6 +122,10 @@ struct flow_message {
 };
 
 /* The first frame of the Call that is remembered under this number by now. */
+/* A message that comes soon, of this sender: where it is remembered, if it is a Call, is brought
+ * into the processor's cache. */
+void flow_message_fetch(const struct flow_messages *messages, const struct flow_conn *conn,
+                        int sender, const struct rpcrdma_op *op);
 uint64_t flow_call_first_frame(const struct flow_messages *messages, uint32_t remembered);
 
 /* A message and what it points to. Zero at first; what one message left is of use for the next. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/message/message_state.h"
 
+#include "wire/cursor.h"
+
 /*
  * After a reconnect a client retransmits its outstanding Calls, with the XIDs they had (RFC 5531
  * section 9); also those that were answered, where the Reply did not reach it. A Call is one of
@@ -22,6 +24,11 @@ static uint64_t host(const struct rpcrdma_address *a)
     return flow_hash2(load64(a->bytes), load64(a->bytes + 8));
 }
 
+static uint64_t hash_of(const struct rpcrdma_address *from, const struct rpcrdma_address *to)
+{
+    return flow_hash2(host(from), host(to));
+}
+
 RPCRDMA_RARE static void other_hosts(struct flow_messages *messages,
                                      const struct rpcrdma_address *from,
                                      const struct rpcrdma_address *to)
@@ -29,7 +36,7 @@ RPCRDMA_RARE static void other_hosts(struct flow_messages *messages,
     messages->hosts.made = true;
     messages->hosts.address[0] = *from;
     messages->hosts.address[1] = *to;
-    messages->hosts.hash = flow_hash2(host(from), host(to));
+    messages->hosts.hash = hash_of(from, to);
 }
 
 /* One pair of hosts is asked for again and again. */
@@ -126,6 +133,20 @@ void message_sent_note_plain(struct flow_messages *messages, struct flow_conn *c
 
     message->sent_before =
         note(messages, conn, message->sender, message->send, message->xid, kind, &remembered);
+}
+
+void flow_message_fetch(const struct flow_messages *messages, const struct flow_conn *conn,
+                        int sender, const struct rpcrdma_op *op)
+{
+    enum { XID = 4 };
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+    uint64_t of_hosts;
+
+    if (!messages->sent || op->kind != RPCRDMA_OP_SEND || !op->data || op->caplen < XID ||
+        pub->role[sender] != RPCRDMA_ROLE_CLIENT)
+        return;
+    of_hosts = hash_of(&pub->end[sender].address, &pub->end[1 - sender].address);
+    __builtin_prefetch(&messages->sent[place_of(of_hosts, rpcrdma_get_be32(op->data))]);
 }
 
 uint64_t flow_call_first_frame(const struct flow_messages *messages, uint32_t remembered)

@@ -377,7 +377,7 @@ size_t flow_directions_count(const struct flow_streams *streams)
 }
 
 size_t flow_directions_ahead(struct flow_streams *streams, const struct rpcrdma_op *ops, size_t n,
-                             struct flow_direction **out)
+                             struct flow_direction **out, const struct rpcrdma_op **of)
 {
     enum { BACK_AND_FORTH = 2 };
     struct {
@@ -421,6 +421,7 @@ size_t flow_directions_ahead(struct flow_streams *streams, const struct rpcrdma_
         /* not by what was only taken for it: it leaves the cache under its own path when it goes */
         *cached(streams, each[i].quick) =
             (struct flow_cached){.dir = &s->pub, .quick = each[i].quick};
+        of[found] = each[i].op;
         out[found++] = &s->pub;
     }
     return found;

@@ -197,10 +197,10 @@ struct flow_direction *flow_direction_find(struct flow_streams *streams,
 struct flow_cached *flow_direction_cached(struct flow_streams *streams,
                                           const struct rpcrdma_op *op);
 /* Brings the directions of n operations (see rpcrdma_flow_ahead) into the cache; those that are
- * known go to `out`, which has room for n. Returns how many: each once, where its operations follow
- * each other. */
+ * known go to `out`, and the first operation of each to `of`; both have room for n. Returns how
+ * many: each once, where its operations follow each other. */
 size_t flow_directions_ahead(struct flow_streams *streams, const struct rpcrdma_op *ops, size_t n,
-                             struct flow_direction **out);
+                             struct flow_direction **out, const struct rpcrdma_op **of);
 /* About how many there are. */
 size_t flow_directions_count(const struct flow_streams *streams);
 /* PSNs that a Read request takes; 0: not known. */
