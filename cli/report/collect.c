@@ -457,6 +457,8 @@ static void note_message(struct report *r, const struct rpcrdma_flow_message *m,
     struct report_tally *tally = report_tally_of(r, m->connection);
     bool call = m->direction == RPCRDMA_DIRECTION_CALL;
 
+    if (call && m->sender_end >= 0)
+        groups_expect(r->clients, &m->connection->end[m->sender_end].address);
     if (call)
         *(chunk ? &r->calls_chunk : &r->calls_inline) += 1;
     else if (m->direction == RPCRDMA_DIRECTION_REPLY)

@@ -86,6 +86,8 @@ size_t groups_ends(const struct rpcrdma_address *server, const struct rpcrdma_ad
 
 struct groups *groups_new(enum groups_by by, int64_t interval_ns, size_t max_bytes);
 void groups_free(struct groups *groups);
+/* An RPC of the client comes soon: its group is brought into the processor's cache. */
+void groups_expect(const struct groups *groups, const struct rpcrdma_address *client);
 struct group *groups_add(struct groups *groups, const struct rpc *rpc);
 /* Of the times that go into latency_ns. */
 void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *one);
