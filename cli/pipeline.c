@@ -10,6 +10,7 @@
 #include "reading.h"
 #include "source/clock.h"
 #include "source/interrupt.h"
+#include "times.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -124,14 +125,20 @@ static void wait_and_tick(struct pipeline *pipeline)
     }
 }
 
-/* The packets' clock may be an adapter's: what passed since the latest of them is measured by ours.
- */
+/* That of packets may be an adapter's: what passed since the latest of them is measured by ours. */
+int64_t pipeline_time(const struct pipeline *pipeline, int64_t now_ns)
+{
+    int64_t since_ns = time_less(now_ns, pipeline->own->taken_ns);
+
+    return time_plus(pipeline->clock.now_ns, since_ns > 0 ? since_ns : 0);
+}
+
 void pipeline_pass_time(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
 {
     const struct pipeline *pipeline = context;
 
     if (pipeline->clock.started && now_ns > pipeline->own->taken_ns)
-        rpcrdma_flow_time(flow, pipeline->clock.now_ns + (now_ns - pipeline->own->taken_ns));
+        rpcrdma_flow_time(flow, pipeline_time(pipeline, now_ns));
 }
 
 /* Output may go where the progress is shown. */
@@ -283,6 +290,8 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     if (!own.no_memory) {
         read_packets(pipeline);
         pipeline->at_end = true;
+        if (pipeline->last)
+            pipeline->last(pipeline->last_context, own.flow);
         pipeline->clock.started = own.any_time;
         own.no_memory = rpcrdma_analyzer_end(own.analyzer) == RPCRDMA_ANALYZER_NO_MEMORY;
     }

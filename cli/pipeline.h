@@ -56,6 +56,9 @@ struct pipeline {
     void (*tick)(void *context, int64_t now_ns, struct rpcrdma_flow *flow);
     void *tick_context;
     int64_t interval_ns, next_tick_ns; /* the latter is pipeline.c's */
+    /* no packet comes any more, and nothing was given out for that yet; NULL: none */
+    void (*last)(void *context, struct rpcrdma_flow *flow);
+    void *last_context;
 
     bool unlisted; /* a sink without `message` needs no count of them: less is made of each */
 
@@ -80,6 +83,8 @@ struct pipeline {
 /* A tick of who analyses what arrives: somebody may wait for a packet that will not come.
  * `pipeline` is one. What ticks for another reason, too, calls it. */
 void pipeline_pass_time(void *pipeline, int64_t now_ns, struct rpcrdma_flow *flow);
+/* The capture's clock, when ours is now_ns: at such a tick. */
+int64_t pipeline_time(const struct pipeline *pipeline, int64_t now_ns);
 
 /* What was read so far: for a tick, or an end of a connection. */
 struct pipeline_counts {

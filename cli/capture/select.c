@@ -192,6 +192,8 @@ bool capture_select_start(struct capture_select *select)
     }
     select->net = rpcrdma_analyzer_net(select->analyzer);
     select->flow = rpcrdma_analyzer_flow(select->analyzer);
+    if (select->trigger)
+        select->trigger->flow = select->flow;
     return true;
 }
 
@@ -248,6 +250,8 @@ uint32_t capture_select_packet(struct capture_select *select, const struct rpcrd
     select->packet = packet;
     select->keep = packet->caplen;
     select->any_op = select->ours = false;
+    if (select->trigger)
+        capture_trigger_wait(select->trigger, packet->time_ns, true);
     if (rpcrdma_analyzer_packet(select->analyzer, packet) != RPCRDMA_ANALYZER_OK)
         select->no_memory = true;
     if (select->trigger)
@@ -273,6 +277,7 @@ void capture_select_time(struct capture_select *select, int64_t now_ns)
 {
     if (!select->trigger || !select->flow || select->no_memory)
         return;
+    capture_trigger_wait(select->trigger, now_ns, false);
     rpcrdma_flow_time(select->flow, now_ns);
     capture_trigger_time(select->trigger, now_ns);
 }

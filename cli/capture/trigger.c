@@ -70,13 +70,18 @@ void capture_trigger_begin(struct capture_trigger *trigger, size_t memory)
 {
     trigger->details = details_new(memory);
     trigger->at_limit = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    trigger->waiting = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    trigger->still = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 }
 
 void capture_trigger_end(struct capture_trigger *trigger)
 {
     details_free(trigger->details);
-    if (trigger->at_limit)
-        g_hash_table_destroy(trigger->at_limit);
+    if (!trigger->at_limit)
+        return;
+    g_hash_table_destroy(trigger->at_limit);
+    g_hash_table_destroy(trigger->waiting);
+    g_hash_table_destroy(trigger->still);
 }
 
 static const struct rpcrdma_address *address_of(const struct rpcrdma_connection *c,
@@ -345,6 +350,42 @@ void capture_trigger_credits(struct capture_trigger *trigger, const struct rpcrd
     one->in_flight = point->in_flight;
 }
 
+static bool wait_met(struct capture_trigger *trigger, const struct rpcrdma_waiting *waiting)
+{
+    struct filter *f = trigger->filter;
+    const struct rpcrdma_transaction *t = waiting->oldest;
+    int64_t for_ns = time_less(trigger->awaited_ns, waiting->since_ns);
+    char name[120] = "RPC";
+
+    if (for_ns <= 0) /* not yet, or the clock was set back */
+        return false;
+    if (t->has_program)
+        rpcrdma_transaction_name(t, name, sizeof(name));
+    filter_begin(f);
+    fill_connection(f, waiting->connection);
+    filter_number(f, RPCRDMA_FIELD_RPCS_XID, t->xid, NULL);
+    if (t->has_program)
+        filter_text(f, RPCRDMA_FIELD_RPCS_NAME, name);
+    filter_signed(f, FILTER_WAITING, for_ns);
+    if (!filter_match(f))
+        return false;
+    meet(trigger, "connection %" PRIu32 ", XID 0x%08" PRIx32 ", %s has no Reply for %.3f s",
+         waiting->connection->number, t->xid, name, (double)for_ns / 1e9);
+    return true;
+}
+
+static void on_waiting(void *context, const struct rpcrdma_waiting *waiting)
+{
+    struct capture_trigger *trigger = context;
+    int64_t key = (int64_t)waiting->connection->number << 1 | (waiting->caller_end & 1);
+    const uint64_t *told = g_hash_table_lookup(trigger->waiting, &key);
+
+    trigger->outstanding += waiting->calls;
+    if ((told && *told == waiting->oldest->call_frame) || wait_met(trigger, waiting))
+        g_hash_table_insert(trigger->still, g_memdup2(&key, sizeof(key)),
+                            g_memdup2(&waiting->oldest->call_frame, sizeof(uint64_t)));
+}
+
 static void look(struct capture_trigger *trigger, int64_t now_ns)
 {
     GHashTableIter iter;
@@ -361,23 +402,43 @@ static void look(struct capture_trigger *trigger, int64_t now_ns)
     }
 }
 
-static bool is_due(const struct capture_trigger *trigger, int64_t now_ns)
+static bool is_due(int64_t looked_ns, int64_t now_ns)
 {
-    int64_t since = time_less(now_ns, trigger->looked_ns);
+    int64_t since = time_less(now_ns, looked_ns);
 
     return since < 0 || since >= LOOK_NS;
 }
 
 void capture_trigger_time(struct capture_trigger *trigger, int64_t now_ns)
 {
-    if (is_due(trigger, now_ns))
+    if (is_due(trigger->looked_ns, now_ns))
         look(trigger, now_ns);
 }
 
 void capture_trigger_packet(struct capture_trigger *trigger, int64_t now_ns)
 {
     trigger->packets++;
-    if (is_due(trigger, now_ns) &&
+    if (is_due(trigger->looked_ns, now_ns) &&
         trigger->packets >= g_hash_table_size(trigger->at_limit) / LOOK_AT)
         look(trigger, now_ns);
+}
+
+/* Each Call that is the oldest meets it once. */
+void capture_trigger_wait(struct capture_trigger *trigger, int64_t now_ns, bool packet)
+{
+    GHashTable *before = trigger->waiting;
+
+    if (!filter_needs(trigger->filter, FILTER_WAITING))
+        return;
+    trigger->wait_packets++;
+    if (!is_due(trigger->awaited_ns, now_ns) ||
+        (packet && trigger->wait_packets < trigger->outstanding / LOOK_AT))
+        return;
+    trigger->awaited_ns = now_ns;
+    trigger->wait_packets = 0;
+    trigger->outstanding = 0;
+    rpcrdma_flow_waiting(trigger->flow, on_waiting, trigger);
+    trigger->waiting = trigger->still;
+    trigger->still = before;
+    g_hash_table_remove_all(before);
 }

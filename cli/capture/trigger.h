@@ -6,7 +6,7 @@
  * --trigger: whether what happens is what is waited for. The expression is asked of each RPC, when
  * its Reply passes; of each finding and each Nak; of each connection that is set up or ends,
  * and of each path on which a packet is sent again; and of each
- * direction of RPC that is at its credit limit, again and again while it is.
+ * direction of RPC that is at its credit limit, or waits for a Reply, again and again while it is.
  */
 
 #include <stdbool.h>
@@ -28,9 +28,14 @@ struct capture_trigger {
     char what[TRIGGER_TEXT]; /* met it, in words */
 
     struct details *details;
-    GHashTable *at_limit;  /* directions of RPC: struct at_limit */
-    int64_t looked_ns;     /* at those, by the capture's clock */
-    uint64_t packets;      /* since then */
+    GHashTable *at_limit;      /* directions of RPC: struct at_limit */
+    struct rpcrdma_flow *flow; /* the caller's, set before the first packet */
+    GHashTable *waiting;       /* directions whose oldest Call met it: that one's frame */
+    GHashTable *still;         /* in a look: those that are so still */
+    int64_t looked_ns;         /* at those, by the capture's clock */
+    uint64_t packets;          /* since then */
+    int64_t awaited_ns; /* the latest look at Calls that wait; packets since, and Calls then */
+    uint64_t wait_packets, outstanding;
     uint64_t answered[64]; /* tags of RPCs that met it when their Reply passed */
     unsigned next_answered;
 };
@@ -70,6 +75,9 @@ void capture_trigger_path(struct capture_trigger *trigger,
 void capture_trigger_setup(struct capture_trigger *trigger,
                            const struct rpcrdma_connection *connection);
 
+/* The capture's clock is there, and what has come until now is known: is a Call without Reply for
+ * that long? With a packet, before that is looked at: it may be the Reply. */
+void capture_trigger_wait(struct capture_trigger *trigger, int64_t now_ns, bool packet);
 /* The capture's clock is there: without a packet, or with this one. */
 void capture_trigger_time(struct capture_trigger *trigger, int64_t now_ns);
 void capture_trigger_packet(struct capture_trigger *trigger, int64_t now_ns);

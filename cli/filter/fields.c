@@ -45,6 +45,13 @@ static const struct rpcrdma_field worked_out[] = {
      .abbrev = "rpcrdma.rpcs.rdma_last_frame",
      .offset = -1,
      .width = 64},
+    /* of no command's output: it is known only meanwhile */
+    {.id = FILTER_WAITING,
+     .record = RPCRDMA_RECORD_CREDITS_ENTRY,
+     .key = "waiting_ns",
+     .abbrev = "rpcrdma.credits.connections.directions.waiting_ns",
+     .offset = -1,
+     .width = 64},
 };
 
 const struct rpcrdma_field *filter_field_of(int id)

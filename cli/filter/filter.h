@@ -41,7 +41,9 @@ enum {
  * numbers behind those of the protocol's fields. */
 #define FILTER_RDMA_FIRST_FRAME ((enum rpcrdma_field_id)RPCRDMA_FIELD_COUNT)
 #define FILTER_RDMA_LAST_FRAME ((enum rpcrdma_field_id)(RPCRDMA_FIELD_COUNT + 1))
-enum { FILTER_FIELD_COUNT = RPCRDMA_FIELD_COUNT + 2 };
+/* and of --trigger: for how long the oldest Call of a connection's end has no Reply */
+#define FILTER_WAITING ((enum rpcrdma_field_id)(RPCRDMA_FIELD_COUNT + 2))
+enum { FILTER_FIELD_COUNT = RPCRDMA_FIELD_COUNT + 3 };
 
 /* What an expression is about: the records whose fields it may name, the main one first; ends with
  * RPCRDMA_RECORD_COUNT. */

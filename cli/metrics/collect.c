@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "flow/rpc.h"
 #include "keyed_hash.h"
+#include "times.h"
 
 /* A connection that is open: of each direction, how much is in its pair's counters. */
 struct followed {
@@ -191,6 +193,34 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
         pair->stalled_ns[t->stalled_by] += (uint64_t)t->stalled_ns;
     }
     details_done(m->details, t);
+}
+
+static void on_waiting(void *context, const struct rpcrdma_waiting *waiting)
+{
+    struct metrics *m = context;
+    struct metrics_pair *pair = pair_of(m, waiting->connection);
+    int64_t for_ns = time_less(m->now_ns, waiting->since_ns);
+
+    pair->waiting += waiting->calls;
+    if (for_ns > pair->waiting_ns) /* less than none where the clock was set back */
+        pair->waiting_ns = for_ns;
+}
+
+void metrics_wait(struct metrics *m, struct rpcrdma_flow *flow, int64_t now_ns)
+{
+    GHashTableIter iter;
+    gpointer value;
+
+    g_hash_table_iter_init(&iter, m->pairs);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        struct metrics_pair *pair = value;
+
+        pair->waiting = 0;
+        pair->waiting_ns = 0;
+    }
+    m->now_ns = now_ns;
+    if (flow)
+        rpcrdma_flow_waiting(flow, on_waiting, m);
 }
 
 struct rpcrdma_flow_sink metrics_sink(struct metrics *m)

@@ -59,8 +59,19 @@ static void on_tick(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
 
     pipeline_pass_time(file->metrics->pipeline, now_ns, flow);
     rpcrdma_flow_credits(flow, true);
+    metrics_wait(file->metrics, flow, pipeline_time(file->metrics->pipeline, now_ns));
     pipeline_counts(file->metrics->pipeline, &counts);
     put(file, &counts);
+}
+
+/* Of files, those that wait when the last of them ends. A process that ends knows of none any more,
+ * and its file stays. */
+static void on_last(void *context, struct rpcrdma_flow *flow)
+{
+    struct metrics *metrics = context;
+    const struct pipeline *pipeline = metrics->pipeline;
+
+    metrics_wait(metrics, pipeline->options->n_devices > 0 ? NULL : flow, pipeline->clock.now_ns);
 }
 
 /* Before privileges are dropped. */
@@ -173,6 +184,8 @@ static int run(const struct command *command, int argc, char **argv)
         pipeline.op_context = &metrics;
         pipeline.tick = on_tick;
         pipeline.tick_context = &file;
+        pipeline.last = on_last;
+        pipeline.last_context = &metrics;
         pipeline.interval_ns = (int64_t)(interval > 0 ? interval : INTERVAL) * BILLION;
         status = end_output(&out, count(&file, &out));
     }

@@ -23,6 +23,8 @@ struct metrics_pair {
     char *name;                  /* groups_ends() */
     struct metrics_path path[2]; /* towards the client, the server */
     uint64_t connections;        /* ended */
+    uint64_t waiting;            /* Calls, now; */
+    int64_t waiting_ns;          /* the oldest of them */
     uint64_t at_limit_ns, measured_ns, violations;
     uint64_t stalled[METRICS_STALLS], stalled_ns[METRICS_STALLS]; /* by enum rpcrdma_stall */
 };
@@ -38,6 +40,7 @@ struct metrics {
     uint64_t pairs_folded; /* connections */
     GHashTable *open;      /* connection number -> what of it was counted */
     uint64_t late;         /* connections that are counted at their end: there were too many */
+    int64_t now_ns;        /* by the capture's clock, while Calls that wait are counted */
     int statm;             /* /proc/self/statm, opened before the sandbox; -1: none */
 };
 
@@ -46,6 +49,9 @@ void metrics_clear(struct metrics *metrics);
 struct rpcrdma_flow_sink metrics_sink(struct metrics *metrics);
 /* pipeline.op_done */
 void metrics_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
+
+/* The Calls that wait for a Reply, when the capture's clock is now_ns; flow NULL: none does. */
+void metrics_wait(struct metrics *metrics, struct rpcrdma_flow *flow, int64_t now_ns);
 
 /* All of it, as text. */
 void metrics_write(const struct metrics *metrics, const struct pipeline_counts *counts,

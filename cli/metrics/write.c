@@ -266,6 +266,26 @@ static void pairs(GList *all, struct writer *w)
     }
 }
 
+/* Now: they may fall. */
+static void waiting(GList *all, struct writer *w)
+{
+    family(w, "rpcrdma_rpcs_waiting", "gauge", NULL, "Calls that wait for a Reply.");
+    for (GList *one = all; one; one = one->next) {
+        const struct metrics_pair *pair = one->data;
+
+        sample(w, "", pair->name, NULL, NULL);
+        number(w, pair->waiting);
+    }
+    family(w, "rpcrdma_rpc_oldest_waiting_seconds", "gauge", "seconds",
+           "For how long the oldest of these does; 0: there is none.");
+    for (GList *one = all; one; one = one->next) {
+        const struct metrics_pair *pair = one->data;
+
+        sample(w, "", pair->name, NULL, NULL);
+        seconds(w, (uint64_t)pair->waiting_ns);
+    }
+}
+
 static void stalls(GList *all, struct writer *w)
 {
     family(w, "rpcrdma_rpcs_stalled", "counter", NULL,
@@ -324,6 +344,7 @@ void metrics_write(const struct metrics *m, const struct pipeline_counts *counts
     paths(all, &w);
     pairs(all, &w);
     stalls(all, &w);
+    waiting(all, &w);
     g_list_free(all);
     single(&w, "rpcrdma_connections_folded", "counter", NULL,
            "Ended connections counted as server and client \"other\".", m->pairs_folded);

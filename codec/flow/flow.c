@@ -118,6 +118,8 @@ static RPCRDMA_INLINE void deliver(struct rpcrdma_flow *flow, struct flow_conn *
         break;
     case FLOW_STREAM_GAP:
         flow_message_gap(flow->messages, conn, sender, &event->gap);
+        if (flow->rpcs)
+            flow_rpc_gap(flow->rpcs, conn, sender, event->gap.frame);
         if (flow->credits)
             flow_credit_gap(flow->credits, conn, sender, &event->gap);
         break;

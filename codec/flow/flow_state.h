@@ -41,12 +41,12 @@ struct rpcrdma_flow {
     bool counts_only; /* credits are all that is wanted of a message */
     bool overfull;    /* the connection in hand keeps as much as it may: its gaps are given up */
     bool said_limit;
-    bool stopped;      /* rpcrdma_flow_stop */
-    bool looks;        /* something is decided by time alone: flow_look */
-    bool stormed;      /* storm_ns is set */
-    int64_t looked_ns; /* when it was last looked at who waits too long */
+    bool stopped;                   /* rpcrdma_flow_stop */
+    bool looks;                     /* something is decided by time alone: flow_look */
+    bool stormed;                   /* storm_ns is set */
+    int64_t looked_ns;              /* when it was last looked at who waits too long */
     int64_t linger_ns, lingered_ns; /* of the config; when closed connections were looked at */
-    int64_t storm_ns;  /* when connections were last reported to come and go */
+    int64_t storm_ns;               /* when connections were last reported to come and go */
     /* Connections that were reported already, as a QP number or port of theirs came again: the
      * oldest first, and by their hosts the newest. Owned */
     TAILQ_HEAD(, flow_past) past;

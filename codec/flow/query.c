@@ -54,6 +54,26 @@ bool rpcrdma_flow_undecided(struct rpcrdma_flow *flow, const struct rpcrdma_op *
            flow->context.time_ns - dir->first_time_ns <= FLOW_ADMISSION_NS;
 }
 
+/* What it waits for comes on the connection that took its place, or will not come. */
+static bool is_over(const struct rpcrdma_connection *pub)
+{
+    return pub->closed || pub->life.ended != RPCRDMA_ENDED_NOT || pub->life.next != 0;
+}
+
+void rpcrdma_flow_waiting(struct rpcrdma_flow *flow,
+                          void (*each)(void *context, const struct rpcrdma_waiting *waiting),
+                          void *context)
+{
+    struct flow_conn *conn = flow->rpcs ? flow_conns_oldest(flow->conns) : NULL;
+
+    for (; conn; conn = flow_conn_newer(conn)) {
+        const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+
+        if (pub->number != 0 && !is_over(pub))
+            flow_rpc_waiting(conn, each, context);
+    }
+}
+
 void rpcrdma_connection_set_user(const struct rpcrdma_connection *connection, void *user)
 {
     /* ours, and what we made of it is no constant */

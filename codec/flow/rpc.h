@@ -164,6 +164,24 @@ struct rpcrdma_data_transfer {
     uint64_t chunk_length; /* bytes there is room for, or to be read */
 };
 
+/* Calls of one end of a connection that have no Reply yet. */
+struct rpcrdma_waiting {
+    const struct rpcrdma_connection *connection;
+    int caller_end;
+    uint64_t calls;
+    const struct rpcrdma_transaction *oldest; /* as far as it is known now */
+    int64_t since_ns; /* when that was sent first, be it on an earlier connection */
+};
+
+/* Each end that waits, at this time: of connections that are open and whose place no other has
+ * taken. A Call does not count where packets were not captured since, among which its Reply may
+ * have been. Of use in a live capture, where the sink has `transaction`; `each` calls nothing of
+ * this flow's. It takes time for each connection and each outstanding Call. */
+RPCRDMA_API void rpcrdma_flow_waiting(struct rpcrdma_flow *flow,
+                                      void (*each)(void *context,
+                                                   const struct rpcrdma_waiting *waiting),
+                                      void *context);
+
 /* Writes "READ" or "SEQUENCE+PUTFH+READ", NUL-terminated and cut to size; "+..." where operations
  * are not known; "" where nothing is. Returns the length it would have. */
 RPCRDMA_API size_t rpcrdma_transaction_name(const struct rpcrdma_transaction *transaction,

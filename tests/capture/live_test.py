@@ -136,6 +136,19 @@ class Live(network.Cable, command.CommandTest):
                     and 'seconds' not in name:
                 self.assertEqual(seen[-1][name], float(value), name)
 
+    def test_metrics_of_a_server_that_hangs(self):
+        """Time passes without a packet; with the process, what waits is known no more."""
+        def waits():
+            with open(path, encoding='ascii') as file:
+                return sum(float(line.split()[-1]) for line in file if line.startswith('rpcrdma_rpc_oldest_waiting_seconds{'))
+
+        path = os.path.join(self.folder, 'live.prom')
+        run = network.Run(command.RPCRDMA, 'metrics', '--interval', '1', '-i', 'v1', '--textfile', path)
+        self.send(packet.data for packet in self.packets('iwarp-nfs41-mini')[:154])
+        network.wait_for(lambda: os.path.exists(path) and waits() > 2)
+        self.assertEqual(run.finish(network.signal.SIGTERM), (0, '', ''))
+        self.assertEqual(waits(), 0)
+
     def test_export_goes_on(self):
         """Files of export -b come by time, also when no packet does; all rows are in them, once."""
         folder = os.path.join(self.folder, 'out')

@@ -130,6 +130,20 @@ class Trigger(command.CommandTest):
         file, = self.caught(command.capture('iwarp-nfs41-mini'), 'rule == rpc-unanswered')
         self.assertIn('XID', file.comment)
 
+    def test_waiting(self):
+        """A Call that nothing answers, with what shows next how long; each once."""
+        path = command.capture('iwarp-nfs41-mini')
+        packets = self.packets_of(path)
+        unanswered, = [one for one in map(json.loads, self.run_command('rpcs', '--json', path).splitlines())
+                       if 'reply_frame' not in one]
+        call = packets[unanswered['call_frame'] - 1].time_ns
+        file, = self.caught(path, 'waiting_ns > 30s && name == NULL', '--hold-off', '0')
+        mark, = [p for p in file.packets if p.comment]
+        self.assertEqual(mark.time_ns, next(p.time_ns for p in packets if p.time_ns > call + 30 * SECOND))
+        self.assertRegex(mark.comment, unanswered['xid'] + r', NULL has no Reply for 6\d\.\d{3} s')
+        self.assertIn('met 1 time:', self.stderr)
+        self.assertEqual(self.caught(path, 'waiting_ns > 70s'), [])
+
     def test_rate(self):
         """As often as --hold-off allows; everything is counted."""
         everything = self.caught(CREDITS, 'name == WRITE', '--pre', '0.01', '--post', '0.01',

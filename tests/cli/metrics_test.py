@@ -112,6 +112,18 @@ class Metrics(command.CommandTest):
             self.assertEqual(total(found, 'rpcrdma_connections_ended_total'), len(connections))
         self.assertGreater(seen, 4)
 
+    def test_calls_that_wait(self):
+        """Of a file: when it ends."""
+        path = command.capture('iwarp-nfs41-mini')
+        call = next(one for one in self.json_lines('rpcs', '--json', path) if 'reply_frame' not in one)
+        packets = self.packets('iwarp-nfs41-mini')
+        for more, calls in ((0, 1), (1, 1), (len(packets), 0)):
+            last = min(call['call_frame'] + more, len(packets))
+            found = samples(self.run_command('metrics', '-q', '-c', str(last), path))
+            self.assertEqual(total(found, 'rpcrdma_rpcs_waiting'), calls)
+            self.assertAlmostEqual(total(found, 'rpcrdma_rpc_oldest_waiting_seconds'),
+                                   calls * (packets[last - 1].time_ns - call['call_time_ns']) / 1e9)
+
     def test_series_are_bounded(self):
         """One connection's packets from 400 clients: the rest is "other", and counted."""
         client, clients = socket.inet_aton('192.168.77.11'), 400

@@ -234,7 +234,8 @@ struct flow_conn *flow_conn_lingered(struct flow_conns *conns, int64_t now_ns, i
 {
     struct conn_ended *ended;
 
-    TAILQ_FOREACH(ended, &conns->closed, by_end) {
+    TAILQ_FOREACH(ended, &conns->closed, by_end)
+    {
         const struct rpcrdma_connection *pub = &ended->conn->pub;
 
         if (ended->merged_into)

@@ -59,6 +59,12 @@ void flow_rpc_nak(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
 void flow_rpc_delivered(struct flow_rpcs *rpcs, struct flow_conn *conn);
 /* It is so late now: who waited for that long waits no more. */
 void flow_rpc_time(struct flow_rpcs *rpcs, int64_t now_ns);
+/* Packets that `sender` sent were not captured, as this frame shows. */
+void flow_rpc_gap(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender, uint64_t frame);
+/* rpcrdma_flow_waiting, of one connection. */
+void flow_rpc_waiting(struct flow_conn *conn,
+                      void (*each)(void *context, const struct rpcrdma_waiting *waiting),
+                      void *context);
 /* Calls that no Reply was seen for yet. */
 uint32_t flow_rpc_outstanding(const struct flow_conn *conn);
 /* Frees what is kept to be used again. */

@@ -165,7 +165,8 @@ struct rpc_conn {
     bool carries;       /* a session that is known */
 
     struct rpc_read_map reads[2]; /* by the end that asks */
-    uint64_t unplaced[2]; /* by sender: the last packet with data whose place was not captured */
+    uint64_t gap_frame[2]; /* by sender: of the last packets that were not captured; 0: none */
+    uint64_t unplaced[2];  /* by sender: the last packet with data whose place was not captured */
     struct rpc_retired *retired; /* RPC_RETIRED of them; NULL: none yet. Owned */
     struct rpc_astray astray;    /* the latest handle, length 0: none; whether it was reported */
     uint32_t n_retired, n_astray;
@@ -261,6 +262,8 @@ struct rpc_transaction *rpc_transaction_find(const struct flow_rpcs *rpcs,
 struct rpc_conn *rpc_of(const struct flow_conn *conn);
 /* The same, made where there is none. */
 struct rpc_conn *rpc_conn_get(struct flow_rpcs *rpcs, struct flow_conn *conn);
+/* As the sink gets it: its connection, direction and findings are set. */
+struct rpcrdma_transaction *rpc_public_of(struct rpc_transaction *t);
 void rpc_add_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
                      uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c);
 /* The same with its place in the message of that frame; -1: none. */

@@ -201,7 +201,7 @@ static void end(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     t->reply.header = NULL;
 }
 
-static struct rpcrdma_transaction *public_of(struct rpc_transaction *t)
+struct rpcrdma_transaction *rpc_public_of(struct rpc_transaction *t)
 {
     struct rpcrdma_transaction *pub = &t->pub;
 
@@ -219,7 +219,7 @@ static void tell(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     rpc_timing(rpcs, t);
     rpc_timing_transmissions(t);
-    pub = public_of(t);
+    pub = rpc_public_of(t);
     if (rpcs->context->sink.transaction && !rpcs->context->memory.failed)
         rpcs->context->sink.transaction(rpcs->context->sink.context, pub);
     flow_release(&rpcs->context->memory, t->findings, sizeof(*t->findings));
@@ -296,7 +296,7 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (!rpc_park(rpcs, t))
         rpc_emit(rpcs, t);
     else if (rpcs->context->sink.answered && !rpcs->context->memory.failed)
-        rpcs->context->sink.answered(rpcs->context->sink.context, public_of(t));
+        rpcs->context->sink.answered(rpcs->context->sink.context, rpc_public_of(t));
 }
 
 /* It ends before its time: the tracker is full, or its XID is used again. */

@@ -91,8 +91,8 @@ static void by_packets_of_another(void **state)
         assert_int_equal(n_told, 1);
         assert_int_equal(told[0].number, 1);
         assert_true(told[0].closed);
-        assert_true(rpc_has_rule(rpc_transaction(&rig, 1)->rules,
-                                 rpc_transaction(&rig, 1)->n_rules, RPCRDMA_RULE_RPC_UNANSWERED));
+        assert_true(rpc_has_rule(rpc_transaction(&rig, 1)->rules, rpc_transaction(&rig, 1)->n_rules,
+                                 RPCRDMA_RULE_RPC_UNANSWERED));
         rpcrdma_flow_end(rig.rig.flow);
         assert_int_equal(n_told, 2);
     }
