@@ -459,9 +459,9 @@ static void note_message(struct report *r, const struct rpcrdma_flow_message *m,
 
     if (call && m->sender_end >= 0)
         groups_expect(r->clients, &m->connection->end[m->sender_end].address);
-    if (call)
+    if (call && report_begins_rpc(m))
         *(chunk ? &r->calls_chunk : &r->calls_inline) += 1;
-    else if (m->direction == RPCRDMA_DIRECTION_REPLY)
+    else if (m->direction == RPCRDMA_DIRECTION_REPLY && report_begins_rpc(m))
         *(chunk ? &r->replies_chunk : &r->replies_inline) += 1;
     if (!tally)
         return;

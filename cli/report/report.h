@@ -333,6 +333,12 @@ void report_missed(struct report *report, struct report_tally *tally, int end,
 /* The same of a message towards it that was cut, so that it is not known what it answers. */
 void report_missed_message(struct report *report, struct report_tally *tally, int end,
                            int64_t time_ns);
+/* An RPC message, once: not its later parts, nor what version 2 has beside. */
+static inline bool report_begins_rpc(const struct rpcrdma_flow_message *m)
+{
+    return m->part <= 1 && !(m->message->present & (RPCRDMA_HAS_ERROR | RPCRDMA_HAS_DONE |
+                                                    RPCRDMA_HAS_OPTIONAL | RPCRDMA_HAS_PROPERTIES));
+}
 /* A Call that was not answered, counted already. */
 void report_missed_answer(struct report_trouble *trouble, struct report_unanswered *without,
                           const struct rpcrdma_transaction *transaction);

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import struct
+import subprocess
 import sys
 import unittest
 
@@ -45,6 +46,18 @@ class Counts(CommandTest):
             report = json.loads(self.run_command('report', '--json', path))
             self.assertEqual({one['cause'] for one in report['causes']}, causes)
             self.assertGreater(sum(c[way]['duplicated'] for c in report['connections'] for way in ('to_client', 'to_server')), 100)
+
+    def test_calls_inline(self):
+        """Each RPC's Call once, in however many messages of version 2 it came; what has no Reply has none inline."""
+        subprocess.run([sys.executable, os.path.join(CAPTURES, 'generate', 'v2.py'), self.folder], check=True,
+                       capture_output=True)
+        for name in sorted(os.listdir(self.folder)):
+            path = os.path.join(self.folder, name, 'capture.pcap')
+            report = json.loads(self.run_command('report', '--json', path))
+            rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+            self.assertEqual(report['calls_inline'] + report['calls_in_chunk'], len(rpcs), name)
+            self.assertEqual(report['replies_inline'] + report['replies_in_chunk'],
+                             sum('reply_length' in one for one in rpcs), name)
 
     def test_gaps(self):
         """A packet that the capture lost is one gap, on the page's line and in the cause, which has its frame: of TCP, too,
