@@ -7,34 +7,66 @@
  */
 #include "out/transaction.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "upper/names.h"
+
+enum { PROGRAM_TEXT = 64 };
 
 static bool reverse(const struct rpcrdma_transaction *t)
 {
     return t->direction_known && t->reverse;
 }
 
-static void put_name(struct out *out, const struct rpcrdma_transaction *t)
+/* "NFS V4 ", "program 200 V1 " */
+static void program_of(const struct rpcrdma_transaction *t, char text[static PROGRAM_TEXT])
 {
-    char name[TRANSACTION_NAME];
-    const char *program;
+    const char *name = rpcrdma_program_name(t->program, t->version, reverse(t));
 
-    if (!t->has_program)
-        return;
-    program = rpcrdma_program_name(t->program, t->version, reverse(t));
-    if (program) {
-        out_text(out, program);
-    } else {
-        out_literal(out, "program ");
-        out_u64(out, t->program);
+    if (name)
+        snprintf(text, PROGRAM_TEXT, "%s V%" PRIu32 " ", name, t->version);
+    else
+        snprintf(text, PROGRAM_TEXT, "program %" PRIu32 " V%" PRIu32 " ", t->program, t->version);
+}
+
+/* What the RPC is, and its XID. On a terminal that is narrow they make room for the outcome behind
+ * them: the XID goes first, then the program and the first operations of a COMPOUND, which most
+ * have. `left`: columns. */
+static void put_title(struct out *out, const struct rpcrdma_transaction *t, size_t left)
+{
+    enum { XID = sizeof("XID 0x01234567 ") - 1, OUTCOME = sizeof("12345.678 ms") - 1, LEAST = 8 };
+    char program[PROGRAM_TEXT] = "", name[TRANSACTION_NAME] = "";
+    const char *const backwards = reverse(t) ? "(reverse) " : "";
+    size_t n, room;
+    bool xid;
+
+    if (t->has_program) {
+        program_of(t, program);
+        rpcrdma_transaction_name(t, name, sizeof(name) - 1);
+        strcat(name, " ");
     }
-    out_literal(out, " V");
-    out_u64(out, t->version);
-    out_char(out, ' ');
-    rpcrdma_transaction_name(t, name, sizeof(name));
-    out_text(out, name);
+    n = strlen(program) + strlen(name) + strlen(backwards) + OUTCOME;
+    xid = n + XID <= left || !t->has_program;
+    if (n <= left || !t->has_program) {
+        out_text(out, program);
+        out_text(out, name);
+    } else {
+        room =
+            left > OUTCOME + strlen(backwards) + LEAST ? left - OUTCOME - strlen(backwards) : LEAST;
+        if (strlen(name) > room) {
+            out_literal(out, "\xe2\x80\xa6");
+            out_text(out, name + strlen(name) - (room - 1));
+        } else {
+            out_text(out, name);
+        }
+    }
+    out_text(out, backwards);
+    if (!xid)
+        return;
+    out_literal(out, "XID ");
+    out_hex(out, t->xid, 8);
     out_char(out, ' ');
 }
 
@@ -149,6 +181,20 @@ static void put_file(struct out *out, const struct transaction_file *file)
     }
 }
 
+/* Columns left of a line that began there; what was written since is ASCII. Not known where it was
+ * flushed since. */
+static size_t left_of(const struct view *view, size_t begin)
+{
+    enum { TIME = 14 }; /* it is put there later */
+    const struct out *out = view->out;
+    size_t used;
+
+    if (out->width == 0 || out->fold || out->n < begin)
+        return SIZE_MAX;
+    used = out->n - begin + (view->time_open && view->placeholder.at > 0 ? TIME : 0);
+    return out->width > used ? out->width - used : 0;
+}
+
 void transaction_text(struct view *view, const struct rpcrdma_transaction *t)
 {
     transaction_file_text(view, t, NULL);
@@ -159,6 +205,7 @@ void transaction_file_text(struct view *view, const struct rpcrdma_transaction *
 {
     const struct rpcrdma_connection *c = t->connection;
     struct out *out = view->out;
+    const size_t begin = out->n;
 
     out_u64_padded(out, t->call_frame ? t->call_frame : t->reply_frame, 6);
     out_char(out, ' ');
@@ -168,12 +215,7 @@ void transaction_file_text(struct view *view, const struct rpcrdma_transaction *
     out_literal(out, " #");
     out_u64(out, c->number);
     out_char(out, ' ');
-    put_name(out, t);
-    if (reverse(t))
-        out_literal(out, "(reverse) ");
-    out_literal(out, "XID ");
-    out_hex(out, t->xid, 8);
-    out_char(out, ' ');
+    put_title(out, t, left_of(view, begin));
     put_outcome(out, t);
     if (file) {
         put_status(out, t, file->nfs);

@@ -32,7 +32,7 @@ static double ms(int64_t ns)
     return (double)ns / 1e6;
 }
 
-enum { W_OPS = 8, W_RATE = 8, W_MS = 9, W_COUNT = 7 };
+enum { W_TIME = 10, W_OPS = 8, W_RATE = 8, W_MS = 9, W_COUNT = 7 };
 
 static void put_odd(struct out *out, const char *what, uint64_t n)
 {
@@ -44,35 +44,103 @@ static void put_odd(struct out *out, const char *what, uint64_t n)
     out_text(out, what);
 }
 
-static void put_titles(const struct groups *groups, struct out *out)
+/* In their order. The name comes last, as it may be long; so on a terminal that is narrow, columns
+ * are left out for it: the larger `rank` is, the sooner. Rank 0 stays. */
+enum {
+    OPS,
+    OPS_RATE,
+    BYTES_RATE,
+    MEAN,
+    P50,
+    P95,
+    P99,
+    MOST,
+    CALL,
+    SERVER,
+    DATA,
+    REPLY,
+    STALLED,
+    RETRANS,
+    ERRORS,
+    COLUMNS
+};
+static const struct {
+    const char *title;
+    unsigned char width, rank;
+} columns[COLUMNS] = {
+    [OPS] = {"ops", W_OPS, 0},          [OPS_RATE] = {"ops/s", W_RATE, 5},
+    [BYTES_RATE] = {"MB/s", W_RATE, 4}, [MEAN] = {"mean ms", W_MS, 0},
+    [P50] = {"p50", W_MS, 6},           [P95] = {"p95", W_MS, 7},
+    [P99] = {"p99", W_MS, 0},           [MOST] = {"max", W_MS, 0},
+    [CALL] = {"call", W_MS, 10},        [SERVER] = {"server", W_MS, 3},
+    [DATA] = {"data", W_MS, 8},         [REPLY] = {"reply", W_MS, 9},
+    [STALLED] = {"stalled", W_MS, 0},   [RETRANS] = {"retrans", W_COUNT, 2},
+    [ERRORS] = {"errors", W_COUNT, 1},
+};
+
+struct table {
+    struct out *out;
+    unsigned most_rank; /* of the columns that are shown */
+};
+
+static size_t width_of(unsigned most_rank, bool times)
 {
-    static const struct {
-        const char *title;
-        size_t width;
-    } titles[] = {{"ops", W_OPS},       {"ops/s", W_RATE},  {"MB/s", W_RATE}, {"mean ms", W_MS},
-                  {"p50", W_MS},        {"p95", W_MS},      {"p99", W_MS},    {"max", W_MS},
-                  {"call", W_MS},       {"server", W_MS},   {"data", W_MS},   {"reply", W_MS},
-                  {"stalled", W_MS},    {"retrans", W_COUNT}, {"errors", W_COUNT}};
+    size_t width = times ? W_TIME + 1 : 0;
+
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (columns[i].rank <= most_rank)
+            width += columns[i].width + 1u;
+    return width;
+}
+
+static struct table table_of(const struct groups *groups, struct out *out)
+{
+    enum { NAME = 24, ALL = 10 };
+    struct table table = {.out = out, .most_rank = ALL};
+
+    while (out->width > 0 && table.most_rank > 0 &&
+           width_of(table.most_rank, groups->interval_ns > 0) + NAME > out->width)
+        table.most_rank--;
+    return table;
+}
+
+__attribute__((format(printf, 3, 4))) static void cell(const struct table *table, unsigned which,
+                                                       const char *format, ...)
+{
+    char text[64];
+    va_list args;
+
+    if (columns[which].rank > table->most_rank)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    put_column(table->out, columns[which].width, text);
+}
+
+static void put_titles(const struct groups *groups, const struct table *table)
+{
+    struct out *out = table->out;
 
     if (groups->interval_ns > 0)
-        put_column(out, 10, "time s");
-    for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
-        put_column(out, titles[i].width, titles[i].title);
+        put_column(out, W_TIME, "time s");
+    for (unsigned i = 0; i < COLUMNS; i++)
+        cell(table, i, "%s", columns[i].title);
     out_text(out, groups->by == GROUPS_ALL ? "" : groups_by_key(groups->by).name);
     out_line(out);
 }
 
 /* Means, so that they add up to the mean latency; what it was stalled is a part of them. */
-static void put_phases(const struct group *g, struct out *out)
+static void put_phases(const struct group *g, const struct table *table)
 {
     const int64_t parts[] = {g->phases.call_ns, g->phases.server_ns, g->phases.data_ns,
                              g->phases.reply_ns, g->stalled_ns};
 
-    for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++)
         if (g->n_phases > 0)
-            column(out, W_MS, "%.3f", ms(parts[i]) / (double)g->n_phases);
+            cell(table, CALL + i, "%.3f", ms(parts[i]) / (double)g->n_phases);
         else
-            put_column(out, W_MS, "-");
+            cell(table, CALL + i, "-");
 }
 
 static void put_histogram(struct out *out, const struct latency *l)
@@ -103,40 +171,41 @@ static void put_histogram(struct out *out, const struct latency *l)
 void groups_text(const struct groups *groups, const struct groups_shown *shown, struct out *out)
 {
     int64_t span = groups->interval_ns > 0 ? groups->interval_ns : shown->span_ns;
+    const struct table table = table_of(groups, out);
 
-    put_titles(groups, out);
+    put_titles(groups, &table);
     for (guint i = 0; i < groups->groups->len && (shown->top == 0 || i < shown->top); i++) {
         const struct group *g = g_ptr_array_index(groups->groups, i);
         const struct latency *l = &g->latency;
         char host[ADDRESS_SIZE];
 
         if (groups->interval_ns > 0)
-            column(out, 10, "%.3f",
+            column(out, W_TIME, "%.3f",
                    ((double)(groups->start_ns - shown->start_ns) +
                     (double)g->interval * (double)groups->interval_ns) /
                        1e9);
-        column(out, W_OPS, "%llu", (unsigned long long)g->calls);
+        cell(&table, OPS, "%llu", (unsigned long long)g->calls);
         if (span > 0) {
-            column(out, W_RATE, "%.1f", (double)g->calls * 1e9 / (double)span);
-            column(out, W_RATE, "%.3f",
-                   (double)(g->call_bytes + g->reply_bytes) * 1e3 / (double)span);
+            cell(&table, OPS_RATE, "%.1f", (double)g->calls * 1e9 / (double)span);
+            cell(&table, BYTES_RATE, "%.3f",
+                 (double)(g->call_bytes + g->reply_bytes) * 1e3 / (double)span);
         } else {
-            put_column(out, W_RATE, "-");
-            put_column(out, W_RATE, "-");
+            cell(&table, OPS_RATE, "-");
+            cell(&table, BYTES_RATE, "-");
         }
         if (l->count > 0) {
-            column(out, W_MS, "%.3f", ms(latency_mean(l)));
-            column(out, W_MS, "%.3f", ms(latency_percentile(l, 50)));
-            column(out, W_MS, "%.3f", ms(latency_percentile(l, 95)));
-            column(out, W_MS, "%.3f", ms(latency_percentile(l, 99)));
-            column(out, W_MS, "%.3f", ms(l->max_ns));
+            cell(&table, MEAN, "%.3f", ms(latency_mean(l)));
+            cell(&table, P50, "%.3f", ms(latency_percentile(l, 50)));
+            cell(&table, P95, "%.3f", ms(latency_percentile(l, 95)));
+            cell(&table, P99, "%.3f", ms(latency_percentile(l, 99)));
+            cell(&table, MOST, "%.3f", ms(l->max_ns));
         } else {
-            for (int k = 0; k < 5; k++)
-                put_column(out, W_MS, "-");
+            for (unsigned k = MEAN; k <= MOST; k++)
+                cell(&table, k, "-");
         }
-        put_phases(g, out);
-        column(out, W_COUNT, "%llu", (unsigned long long)g->retransmitted);
-        column(out, W_COUNT, "%llu", (unsigned long long)g->errors);
+        put_phases(g, &table);
+        cell(&table, RETRANS, "%llu", (unsigned long long)g->retransmitted);
+        cell(&table, ERRORS, "%llu", (unsigned long long)g->errors);
         if (groups->by != GROUPS_ALL)
             out_foreign(out, group_title(groups, g, host));
         put_odd(out, "without Reply", g->unanswered);

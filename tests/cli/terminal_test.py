@@ -102,6 +102,36 @@ class Terminal(command.CommandTest):
                 for line in text.splitlines():  # but for a word that is as long itself
                     self.assertTrue(len(line) <= columns or ' ' not in line.strip(), line)
 
+    def test_what_matters_is_seen(self):
+        """On a narrow terminal: what the numbers are of, and how long an RPC took. Elsewhere nothing is left out."""
+        path = command.capture('roce-nfs41-mini')
+        for arguments in (('--summary',), ('--per', 'client', '--interval', '5'), ('--per', 'client')):
+            whole = self.run_command('rpcs', *arguments, path).splitlines()
+            for columns in (80, 120, 250):
+                _, text = self.run_on('rpcs', *arguments, path, columns=columns, PAGER='cat')
+                lines = STYLE.sub('', text).splitlines()
+                self.assertEqual(len(lines), len(whole))
+                titles = lines[0].split()
+                for title in ('ops', 'mean', 'p99', 'max', 'stalled', whole[0].split()[-1]):
+                    self.assertIn(title, titles)
+                self.assertEqual(len(titles) < len(whole[0].split()), columns < 250)
+                at = whole[0].index(whole[0].split()[-1])
+                for line, same in zip(lines[1:], whole[1:]):
+                    self.assertLessEqual(len(line), columns)
+                    self.assertIn(same[at:at + 15], line)
+                    self.assertLessEqual(set(line.split()[:5]), set(same.split()))
+                if columns == 250:
+                    self.assertEqual(lines, whole)
+        whole = self.run_command('rpcs', path).splitlines()
+        for columns in (80, 100, 120, 1000):
+            _, text = self.run_on('rpcs', path, columns=columns, PAGER='cat')
+            for line, same in zip(STYLE.sub('', text).splitlines(), whole):
+                self.assertLessEqual(len(line), columns)
+                took = re.search(r'\d+\.\d{3} ms', same)
+                self.assertIn(took[0] if took else 'no Reply', line)
+                last = re.search(r' #\d+ (.*?) XID', same)[1][-7:]
+                self.assertIn(last, line)
+
     def test_json_is_whole(self):
         arguments = ('rpcs', '--json', command.capture())
         self.assertEqual(self.run_on(*arguments, PAGER='cat')[1], self.run_command(*arguments))
