@@ -75,7 +75,7 @@ static enum record next(struct file *file, struct source_packet *out)
     return RECORD_PACKET;
 }
 
-/* In line, for each byte order by itself; what it counts stays in registers. */
+/* In line, for each byte order by itself. */
 static inline __attribute__((always_inline)) size_t
 at_hand_in_order(struct file *file, struct source_packet *packets, size_t max, bool swapped)
 {

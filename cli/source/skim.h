@@ -5,10 +5,11 @@
 /*
  * A large plain pcap file for who looks at no payload of RDMA Writes and Read responses: it is
  * mapped, and of such packets only the headers are copied into the caller's buffer; everything else
- * is, whole. Where it cannot, or need not, be done the caller reads; so it does where the first
- * megabyte took no less time of the processor so, as with page caches of small pages. A second
- * thread, where there is a processor for it, fills page tables ahead, 2 MiB at a time, and frees
- * those behind; whatever it is late with, 16 MiB at most are mapped in.
+ * is, whole. Where that cannot be done, or is not worth it, the caller reads. The first megabyte is
+ * given out of the mapping and read as well: where copying took no less time of the processor than
+ * reading, as with page caches of small pages, all after it is read. A second thread, where there
+ * is a processor for it, fills page tables ahead, 2 MiB at a time, and frees those behind; whatever
+ * it is late with, 16 MiB at most are mapped in.
  *
  * What is mapped is looked at once, by the copying alone: decoders see the copy, so that another
  * program that writes the file changes nothing under them; and only the copying meets the signal of

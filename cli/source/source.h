@@ -111,8 +111,8 @@ struct source_stats {
     uint64_t other_blocks; /* pcapng: blocks that hold no packet, interface or statistics */
     uint64_t comments;     /* pcapng: packets with comments */
     uint64_t untimed;      /* pcapng: packets without a time: they have that of the one before */
-    int64_t
-        stamps_moved_ns; /* times of hardware against the capture's, by more than clocks drift */
+    /* times of hardware against the capture's, by more than clocks drift */
+    int64_t stamps_moved_ns;
     uint64_t texts_left_out; /* names and comments of interfaces: too many and too long */
     uint64_t read, size;     /* bytes of the files, as they are stored: of `size` so many were read.
                               * 0: not known */
