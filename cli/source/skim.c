@@ -30,7 +30,16 @@ enum {
     TRIAL = 1024 * 1024,
 };
 
-bool skim_tries = true;
+static int64_t used_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+bool skim_tries = true, skim_late;
+int64_t (*skim_clock)(void) = used_ns;
 
 struct skim {
     int fd;
@@ -103,7 +112,9 @@ static void *run_ahead(void *argument)
     pthread_mutex_lock(&skim->mutex);
     while (!skim->stop) {
         window = window > skim->window ? window : skim->window + 1;
-        if (window <= skim->window + LEAD && window <= skim->size / WINDOW) {
+        if (skim_late) {
+            pthread_cond_wait(&skim->moved, &skim->mutex);
+        } else if (window <= skim->window + LEAD && window <= skim->size / WINDOW) {
             pthread_mutex_unlock(&skim->mutex);
             (void)populate(skim, window++);
             pthread_mutex_lock(&skim->mutex);
@@ -267,22 +278,14 @@ static bool fill_guarded(struct skim *skim, uint8_t *to, uint64_t offset, uint64
     return good;
 }
 
-static int64_t used_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* What was copied is read, too, to see which takes less. False: reading does. */
 static bool try_reading(struct skim *skim, uint8_t *to, size_t n, uint64_t offset, int64_t copy_ns)
 {
-    int64_t begin = used_ns();
+    int64_t begin = skim_clock();
 
     if (pread(skim->fd, to, n, (off_t)offset) != (ssize_t)n)
         return false;
-    skim->trial.read_ns += used_ns() - begin;
+    skim->trial.read_ns += skim_clock() - begin;
     skim->trial.copy_ns += copy_ns;
     skim->trial.bytes += n;
     return skim->trial.bytes < TRIAL || skim->trial.copy_ns < skim->trial.read_ns;
@@ -292,14 +295,14 @@ bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
 {
     uint64_t end = offset + n;
     bool tries = skim_tries && skim->trial.bytes < TRIAL;
-    int64_t begin = tries ? used_ns() : 0;
+    int64_t begin = tries ? skim_clock() : 0;
 
     if (offset < skim->done || skim->worth < -NOT_WORTH || n > skim->size ||
         end + HEADERS > skim->size)
         return false;
     skim->done = end;
     return fill_guarded(skim, to, offset, end) && is_whole(skim, end + HEADERS) &&
-           (!tries || try_reading(skim, to, n, offset, used_ns() - begin));
+           (!tries || try_reading(skim, to, n, offset, skim_clock() - begin));
 }
 
 /* One that populates ahead, where there is a processor for it. */
@@ -368,13 +371,13 @@ struct skim *skim_begin(int fd, uint64_t record, bool swapped)
     }
     (void)madvise(skim->map, (size_t)skim->size, MADV_SEQUENTIAL); /* read ahead from the disk */
     sigemptyset(&action.sa_mask);
-    begin_ns = used_ns();
+    begin_ns = skim_clock();
     if (!populate(skim, skim->window) || (all == 0 && sigaction(SIGBUS, &action, &before) != 0)) {
         munmap(skim->map, (size_t)skim->size);
         free(skim);
         return NULL;
     }
-    skim->trial.copy_ns = (used_ns() - begin_ns) / (WINDOW / TRIAL);
+    skim->trial.copy_ns = (skim_clock() - begin_ns) / (WINDOW / TRIAL);
     all++;
     begin_thread(skim);
     return skim;

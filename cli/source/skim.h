@@ -24,7 +24,10 @@ enum { SKIM_LEAST = 8 * 1024 * 1024 }; /* smaller files are read */
 
 struct skim;
 
-extern bool skim_tries; /* false: it is not compared with reading; for tests */
+/* For tests: */
+extern bool skim_tries;             /* false: it is not compared with reading */
+extern bool skim_late;              /* the thread never gets a processor */
+extern int64_t (*skim_clock)(void); /* by which it is compared: this thread's time, in ns */
 
 /* `record`: where the first packet's record begins in the file; `swapped`: its byte order is not
  * ours. NULL: read. */

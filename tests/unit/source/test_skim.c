@@ -38,23 +38,23 @@ static bool is_bulk(size_t i)
     return i % 16 >= 4;
 }
 
-/* Mostly bulk, between packets of all sizes. */
-static void make(bool big)
+/* Mostly bulk, between packets of all sizes; at least `least` bytes. */
+static void make_of(size_t least, bool big)
 {
     static const uint32_t others[] = {0, 60, 230, 97, 80, 66, 9000, 70000, SOURCE_MAX_PACKET, 1};
     static const uint8_t opcodes[] = {6, 7, 8, 9, 10, 11, 13, 14, 15, 16};
     uint32_t random = 1;
 
-    file = malloc(SIZE + 2 * MIB);
+    file = malloc(least + 2 * MIB);
     assert_non_null(file);
-    for (size_t i = 0; i < SIZE + 2 * MIB; i++)
+    for (size_t i = 0; i < least + 2 * MIB; i++)
         file[i] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
     memset(file, 0, FILE_HEADER);
     put32(file, 0xa1b2c3d4, big);
     file[big ? 5 : 4] = 2, file[big ? 7 : 6] = 4;
     put32(file + 20, 1, big);
     size = FILE_HEADER;
-    for (packets_in_file = 0; size < SIZE; packets_in_file++) {
+    for (packets_in_file = 0; size < least; packets_in_file++) {
         size_t i = packets_in_file;
         uint32_t caplen = is_bulk(i) ? (i % 3 ? 4170 : 1098) : others[i / 16 % 10];
         uint8_t *p = file + size;
@@ -73,10 +73,35 @@ static void make(bool big)
     write_file(file, size);
 }
 
+static void make(bool big)
+{
+    make_of(SIZE, big);
+}
+
 struct run {
     size_t seen, offset; /* packets, and where the next is in the file */
     size_t without;      /* payload that was not there */
+    size_t mapped;       /* KiB of the file that took memory, at most */
 };
+
+/* KiB of the file that are mapped in. */
+static size_t mapped_in(void)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[4096];
+    size_t kib = 0, one;
+    bool ours = false;
+
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps)) {
+        if (line[0] < 'A' || line[0] > 'Z') /* an address, and what is there */
+            ours = strstr(line, path) != NULL;
+        else if (ours && sscanf(line, "Rss: %zu", &one) == 1)
+            kib += one;
+    }
+    fclose(maps);
+    return kib;
+}
 
 static void look(struct run *run, const struct source_packet *one)
 {
@@ -99,6 +124,7 @@ struct how {
     size_t window;
     bool alone;
     size_t cut_at, cut_to;
+    bool measure; /* what is mapped in */
 };
 
 static struct run read_it(const struct how *how)
@@ -119,6 +145,11 @@ static struct run read_it(const struct how *how)
             snprintf(error, sizeof(error), "%s", source->error);
         for (size_t i = 0; i < n; i++)
             look(&run, &packets[i]);
+        if (how->measure && n > 0) {
+            size_t kib = mapped_in();
+
+            run.mapped = kib > run.mapped ? kib : run.mapped;
+        }
         if (!cut && run.offset > how->cut_at) {
             assert_int_equal(truncate(path, (off_t)how->cut_to), 0);
             cut = true;
@@ -250,12 +281,75 @@ static void test_backwards(void **state)
     free(file);
 }
 
+/* Whatever the thread is late with, or where there is none. */
+static void test_memory(void **state)
+{
+    enum { MOST = 16 * 1024, LEAST = 1024 };
+
+    (void)state;
+    make_of(40 * (size_t)MIB, false);
+    for (int late = 0; late <= 1; late++) {
+        struct run run;
+
+        skim_late = late;
+        run = read_it(&(struct how){.measure = true});
+        assert_int_equal(run.seen, packets_in_file);
+        assert_true(run.without > packets_in_file / 2);
+        assert_true(run.mapped >= LEAST && run.mapped <= MOST);
+    }
+    skim_late = false;
+    free(file);
+}
+
+/* What is copied out of the mapping and what is read take turns: a clock by which either takes
+ * longer. */
+static int64_t clock_ns, took_ns[2];
+static unsigned clock_calls;
+
+static int64_t slow_clock(void)
+{
+    unsigned call = clock_calls++;
+
+    if (call % 2 == 1) /* the first two are for filling page tables */
+        clock_ns += took_ns[call % 4 == 1 && call > 1];
+    return clock_ns;
+}
+
+static void test_compared(void **state)
+{
+    int64_t (*before)(void) = skim_clock;
+
+    (void)state;
+    make(false);
+    skim_clock = slow_clock;
+    skim_tries = true;
+    for (int reading_longer = 0; reading_longer <= 1; reading_longer++) {
+        struct run run;
+
+        clock_calls = 0;
+        took_ns[0] = reading_longer ? 1000 : 2000;
+        took_ns[1] = reading_longer ? 9000 : 1000;
+        run = read_it(&(struct how){0});
+        assert_string_equal(error, "");
+        assert_int_equal(run.seen, packets_in_file);
+        assert_int_equal(run.offset, size);
+        if (reading_longer)
+            assert_true(run.without > packets_in_file / 2);
+        else
+            assert_int_equal(run.without, 0); /* the first megabyte was read, too */
+    }
+    skim_clock = before;
+    skim_tries = false;
+    free(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),     cmocka_unit_test(test_cut_under_us),
         cmocka_unit_test(test_damaged),   cmocka_unit_test(test_not_mapped),
-        cmocka_unit_test(test_backwards),
+        cmocka_unit_test(test_backwards), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_compared),
     };
 
     skim_tries = false; /* whichever takes less here */
