@@ -66,11 +66,12 @@ static inline bool enough(const struct pipeline *pipeline)
 
 /* Some that are like the one before them; how many of n it took, 0 where the first needs another
  * look. */
-static size_t several(struct pipeline *pipeline, const struct source_packet *packets, size_t n)
+static size_t several(struct pipeline *pipeline, const struct source_packet *packets, size_t n,
+                      const char *soon, size_t soon_bytes)
 {
     struct pipeline_private *own = pipeline->own;
     const struct rpcrdma_flow_hand hand = {&pipeline->clock.frame, &pipeline->clock.now_ns,
-                                           &pipeline->stop};
+                                           &pipeline->stop, soon, soon_bytes};
 
     own->no_memory = rpcrdma_analyzer_packets(own->analyzer, &packets->packet, sizeof(*packets), &n,
                                               &hand) == RPCRDMA_ANALYZER_NO_MEMORY;
@@ -84,13 +85,17 @@ static void batch(struct pipeline *pipeline, const struct source_packet *packets
 {
     bool each = pipeline->passes && !pipeline->passes_unlike; /* by itself */
     size_t i = 0, usual = each ? 0 : usual_ones(pipeline->own, packets, n), taken;
+    const char *soon = pipeline->own->source->soon;
+    size_t part = soon ? pipeline->own->source->soon_bytes / n : 0;
 
     if (usual < n) /* else several() does */
         rpcrdma_analyzer_ahead(pipeline->own->analyzer, &packets[0].packet, sizeof(packets[0]), n);
     while (i < n && !enough(pipeline)) {
         if (usual <= i && !each)
             usual = i + usual_ones(pipeline->own, &packets[i], n - i);
-        taken = usual > i ? several(pipeline, &packets[i], usual - i) : 0;
+        taken = usual > i ? several(pipeline, &packets[i], usual - i, soon ? soon + i * part : NULL,
+                                    (usual - i) * part)
+                          : 0;
         i += taken;
         if (taken == 0)
             packet(pipeline, &packets[i++]);

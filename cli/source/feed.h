@@ -29,7 +29,9 @@ struct feed {
     /* From now on payload of RDMA Writes and Read responses may be left out of what read() gives
      * (skim.h): the file is a pcap of Ethernet whose first record begins there. NULL: never. */
     void (*skim)(struct feed *feed, uint64_t record, bool swapped);
-    bool skims; /* it does, and is read by one thread until it does not any more */
+    const char *soon; /* where what read() gives next is mapped, for prefetches; NULL: nowhere */
+    size_t slot;      /* bytes that are best read at once, then; 0: the reader's choice */
+    bool skims;       /* it does, and is read by one thread until it does not any more */
     /* A descriptor of its own that can be had again; `rest`: it is given back until then. NULL:
      * never any. */
     bool (*has_descriptor)(const struct feed *feed);

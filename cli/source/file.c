@@ -165,6 +165,7 @@ static enum source_status file_next(struct source *source, struct source_packet 
     enum record record = RECORD_PACKET;
 
     *n = 0;
+    source->soon = NULL;
     if (file->state == FILE_ENDED)
         return SOURCE_END;
     if (file->state == FILE_CUT)

@@ -106,6 +106,8 @@ static void end_skim(struct file_feed *file)
     skim_end(file->skim);
     file->skim = NULL;
     file->feed.skims = false;
+    file->feed.soon = NULL;
+    file->feed.slot = 0;
 }
 
 static ssize_t file_read(struct feed *feed, uint8_t *to, size_t n)
@@ -115,6 +117,7 @@ static ssize_t file_read(struct feed *feed, uint8_t *to, size_t n)
 
     if (file->skim && skim_fill(file->skim, to, n, feed->offset)) {
         feed->offset += n;
+        feed->soon = skim_soon(file->skim, &feed->slot);
         return (ssize_t)n;
     }
     if (file->skim)

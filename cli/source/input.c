@@ -108,6 +108,8 @@ static enum input_status fill_alone(struct input *in, size_t n)
 
         if (room > in->window)
             room = in->window;
+        if (in->feed->slot > 0 && room > in->feed->slot)
+            room = in->feed->slot;
         if (!in->feed->failed)
             got = in->feed->read(in->feed, in->buffer + in->end, room);
         if (got < 0 && !in->failed) {
@@ -116,6 +118,7 @@ static enum input_status fill_alone(struct input *in, size_t n)
         }
         if (got <= 0)
             return INPUT_END;
+        in->soon = in->feed->soon ? in->feed->soon - in->end : NULL;
         in->end += (size_t)got;
     }
     return INPUT_OK;
@@ -137,6 +140,7 @@ static bool take_slot(struct input *in, uint8_t *bytes, size_t n)
     }
     if (left > 0)
         memcpy(bytes - left, in->data + in->pos, left);
+    in->soon = NULL;
     in->data = bytes - left;
     in->base += in->pos;
     in->pos = 0;

@@ -28,6 +28,7 @@ struct input {
     const uint8_t *data; /* the window: in the buffer, or in one that was read ahead */
     size_t pos, end;     /* next byte, and the end of the bytes at hand */
     uint64_t base;       /* where the window begins, in the file or the unpacked stream */
+    const char *soon;    /* soon + pos is in memory what is read next for what is at pos; or NULL */
     bool pinned;         /* the caller holds pointers into the window: it must not move */
     bool live;           /* read from a pipe or a socket */
     bool failed;         /* END was reached because of the error below, not by the file's end */

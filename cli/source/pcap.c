@@ -75,6 +75,17 @@ static enum record next(struct file *file, struct source_packet *out)
     return RECORD_PACKET;
 }
 
+/* For `bytes` of packets, from in->pos on, as many of those that will be read. */
+static inline void say_soon(struct file *file, size_t bytes)
+{
+    const struct input *in = file->in;
+
+    if (!in->soon)
+        return;
+    file->source.soon = in->soon + in->pos;
+    file->source.soon_bytes = bytes;
+}
+
 /* In line, for each byte order by itself. */
 static inline __attribute__((always_inline)) size_t
 at_hand_in_order(struct file *file, struct source_packet *packets, size_t max, bool swapped)
@@ -101,15 +112,18 @@ at_hand_in_order(struct file *file, struct source_packet *packets, size_t max, b
             file_wrong_time(file);
         }
         pos += size;
-        file_ahead(data, pos, end, size);
+        if (!in->soon)
+            file_ahead(data, pos, end, size);
         file_packet_as(&packets[n], ++frame, 0, linktype,
                        (int64_t)file_word(p, swapped) * 1000000000 + (int64_t)fraction * unit,
                        p + header, caplen, file_word(p + 12, swapped));
     }
+    if (n > 0) {
+        file->last_time_ns = packets[n - 1].packet.time_ns;
+        say_soon(file, pos - in->pos);
+    }
     in->pos = pos;
     file->frame = frame;
-    if (n > 0)
-        file->last_time_ns = packets[n - 1].packet.time_ns;
     return n;
 }
 

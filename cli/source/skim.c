@@ -28,6 +28,7 @@ enum {
     AHEAD = 6,    /* packets that are asked for, as file_ahead() does */
     NOT_WORTH = 4 * 1024 * 1024,
     TRIAL = 1024 * 1024,
+    SLOT = 8 * 1024, /* with the next one it is in the processor's nearest cache */
 };
 
 static int64_t used_ns(void)
@@ -47,6 +48,7 @@ struct skim {
     uint64_t size;      /* of the file, at least */
     uint8_t *map;       /* all of the file; those pages alone that are in hand take memory */
     uint64_t window;    /* where the caller looks */
+    uint64_t populated; /* the last window that is, where there is no thread */
     uint64_t gone;      /* windows before it are let go of, or are just being */
     uint64_t done;      /* where the last call ended */
     uint64_t pos, next; /* the record in hand, and the one behind it */
@@ -58,6 +60,8 @@ struct skim {
         uint64_t bytes;           /* that were copied and read, both */
         int64_t copy_ns, read_ns; /* of this thread */
     } trial;
+    bool whole; /* all is copied, slot by slot */
+    uint64_t page;
     sigjmp_buf cut;
     bool threaded, stop;
     pthread_t thread;
@@ -137,7 +141,11 @@ static __attribute__((noinline)) void move(struct skim *skim, uint64_t window)
 
     if (!skim->threaded) {
         let_go(skim, skim->gone, window);
-        (void)populate(skim, window);
+        if (skim->populated < window)
+            (void)populate(skim, window);
+        skim->populated = window;
+        if (skim->whole && populate(skim, window + 1)) /* what is asked for */
+            skim->populated = window + 1;
         skim->gone = skim->window = window;
         return;
     }
@@ -225,10 +233,29 @@ static void copy(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
     }
 }
 
+/* The page behind what was copied is looked at last: had the file been cut before, so that zeros
+ * were copied, the signal would come. */
+static bool copy_all(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
+{
+    uint64_t behind = (end + skim->page - 1) / skim->page * skim->page;
+
+    for (uint64_t place = offset; place < end;) {
+        uint64_t n = WINDOW - place % WINDOW;
+
+        n = end - place < n ? end - place : n;
+        memcpy(to + (place - offset), look(skim, place), (size_t)n);
+        place += n;
+    }
+    (void)*(const volatile uint8_t *)(skim->map + behind);
+    return true;
+}
+
 static bool fill(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
 {
     uint64_t left_out = 0;
 
+    if (skim->whole)
+        return copy_all(skim, to, offset, end);
     if (skim->next > offset) /* what lies in two slots */
         copy(skim, to, offset, end);
     while (skim->next < end) {
@@ -294,15 +321,28 @@ static bool try_reading(struct skim *skim, uint8_t *to, size_t n, uint64_t offse
 bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
 {
     uint64_t end = offset + n;
-    bool tries = skim_tries && skim->trial.bytes < TRIAL;
+    bool tries = skim_tries && skim->trial.bytes < TRIAL, good;
     int64_t begin = tries ? skim_clock() : 0;
 
-    if (offset < skim->done || skim->worth < -NOT_WORTH || n > skim->size ||
-        end + HEADERS > skim->size)
+    if (offset < skim->done || n > skim->size || end + HEADERS + 2 * skim->page > skim->size)
         return false;
     skim->done = end;
-    return fill_guarded(skim, to, offset, end) && is_whole(skim, end + HEADERS) &&
-           (!tries || try_reading(skim, to, n, offset, skim_clock() - begin));
+    if (!fill_guarded(skim, to, offset, end))
+        return false;
+    if (skim->whole)
+        return true;
+    if (!is_whole(skim, end + HEADERS))
+        return false;
+    good = !tries || try_reading(skim, to, n, offset, skim_clock() - begin);
+    if (skim->worth < (good ? -NOT_WORTH : 0))
+        skim->whole = good = true;
+    return good;
+}
+
+const char *skim_soon(const struct skim *skim, size_t *slot)
+{
+    *slot = skim->whole ? SLOT - (size_t)(skim->done % SLOT) : 0;
+    return skim->whole ? (const char *)skim->map + skim->done : NULL;
 }
 
 /* One that populates ahead, where there is a processor for it. */
@@ -363,7 +403,8 @@ struct skim *skim_begin(int fd, uint64_t record, bool swapped)
     skim->size = (uint64_t)st.st_size;
     skim->next = skim->done = record;
     skim->head = skim->own;
-    skim->window = skim->gone = record / WINDOW;
+    skim->window = skim->gone = skim->populated = record / WINDOW;
+    skim->page = (uint64_t)sysconf(_SC_PAGESIZE);
     skim->map = mmap(NULL, (size_t)skim->size, PROT_READ, MAP_SHARED, fd, 0);
     if (skim->map == MAP_FAILED) {
         free(skim);

@@ -5,15 +5,17 @@
 /*
  * A large plain pcap file for who looks at no payload of RDMA Writes and Read responses: it is
  * mapped, and of such packets only the headers are copied into the caller's buffer; everything else
- * is, whole. Where that cannot be done, or is not worth it, the caller reads. The first megabyte is
+ * is, whole. Where there is little such payload all is copied, a few KiB at a time, and the caller
+ * is told where those behind are mapped: what it prefetches while it works on these is copied in a
+ * fraction of the time. Where mapping cannot be done the caller reads. The first megabyte is
  * given out of the mapping and read as well: where copying took no less time of the processor than
- * reading, as with page caches of small pages, all after it is read. A second thread, where there
- * is a processor for it, fills page tables ahead, 2 MiB at a time, and frees those behind; whatever
- * it is late with, 16 MiB at most are mapped in.
+ * reading, as with page caches of small pages, and payload is left out, all after it is read. A
+ * second thread, where there is a processor for it, fills page tables ahead, 2 MiB at a time, and
+ * frees those behind; whatever it is late with, 16 MiB at most are mapped in.
  *
  * What is mapped is looked at once, by the copying alone: decoders see the copy, so that another
  * program that writes the file changes nothing under them; and only the copying meets the signal of
- * a file that was cut.
+ * a file that was cut. A prefetch reads nothing and meets none.
  */
 
 #include <stdbool.h>
@@ -37,6 +39,10 @@ struct skim *skim_begin(int fd, uint64_t record, bool swapped);
  * record on. What payload is left out is whatever was at `to`. False: read these, and all that
  * follow; it is of no use any more. */
 bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset);
+
+/* After skim_fill: where the bytes behind those are mapped, and how many to ask for at once. NULL,
+ * and 0: they need not be fetched, and are as many as the caller likes. */
+const char *skim_soon(const struct skim *skim, size_t *slot);
 
 void skim_end(struct skim *skim); /* NULL is fine */
 

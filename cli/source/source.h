@@ -143,6 +143,10 @@ struct source {
     const struct source_ops *ops;
     bool live;         /* packets arrive as they happen: next waits for them, output should not */
     const char *error; /* of the last SOURCE_ERROR; the source's, until the next call */
+    /* Of a file that is mapped: memory that the next call will read, to be fetched by prefetches
+     * alone while the packets given last are worked on. NULL: none. */
+    const char *soon;
+    size_t soon_bytes;
 };
 
 struct source_config {

@@ -146,6 +146,8 @@ static enum source_status next(struct source *source, struct source_packet *pack
     }
     status = source_next(timed->from, packets, max, n);
     source->error = timed->from->error;
+    source->soon = timed->from->soon;
+    source->soon_bytes = timed->from->soon_bytes;
     if (!timed->decided && status == SOURCE_OK && *n > 0)
         decide(timed, packets, *n);
     for (size_t i = 0; i < *n && timed->kind != STAMP_NONE; i++) {

@@ -225,11 +225,15 @@ RPCRDMA_API void rpcrdma_flow_free(struct rpcrdma_flow *flow); /* NULL is fine *
 RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
 /* The caller's, for its sink: set to those of the operation in hand, before it is taken; and what
- * the sink sets to have no operation taken after it. */
+ * the sink sets to have no operation taken after it. `soon`: memory that the caller will read next,
+ * soon_bytes of it; between operations the processor is asked to fetch it, some each time, and it
+ * is not looked at: it need not be there. NULL: none. */
 struct rpcrdma_flow_hand {
     uint64_t *frame;
     int64_t *time_ns;
     const bool *enough;
+    const char *soon;
+    size_t soon_bytes;
 };
 /* *n operations (not 0), one behind the other; after, *n is how many it took. Those are all unless
  * memory is short, which false says, or *hand->enough was set, or rpcrdma_flow_stop called. */

@@ -176,6 +176,8 @@ static RPCRDMA_INLINE void step(struct rpcrdma_flow *flow, const struct rpcrdma_
         flow_say_limit(flow);
 }
 
+enum { LINE = 64 }; /* of the processor's cache */
+
 RPCRDMA_HOT bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
                                   size_t *n, const struct rpcrdma_flow_hand *hand)
 {
@@ -183,6 +185,8 @@ RPCRDMA_HOT bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdm
     uint64_t *frame = hand->frame;
     int64_t *time_ns = hand->time_ns;
     const bool *enough = hand->enough;
+    const char *soon = hand->soon, *until = soon;
+    const size_t each = hand->soon_bytes / *n + 1;
 
     if (flow->context.memory.failed) {
         *n = 0;
@@ -191,6 +195,9 @@ RPCRDMA_HOT bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdm
     do {
         flow->context.frame = *frame = op->frame;
         flow->context.time_ns = *time_ns = op->time_ns;
+        if (soon)
+            for (until += each; soon < until; soon += LINE)
+                __builtin_prefetch(soon);
         step(flow, op++);
     } while (op < end && !flow->context.memory.failed && !flow->stopped && !*enough);
     *n = (size_t)(op - ops);
@@ -201,7 +208,7 @@ bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     static const bool never;
     struct flow_context *context = &flow->context;
-    struct rpcrdma_flow_hand hand = {&context->frame, &context->time_ns, &never};
+    struct rpcrdma_flow_hand hand = {&context->frame, &context->time_ns, &never, NULL, 0};
     size_t n = 1;
 
     return rpcrdma_flow_ops(flow, op, &n, &hand);

@@ -112,7 +112,7 @@ enum how { ONE_BY_ONE, AT_ONCE };
 
 static void feed(struct seen *seen, const struct capture *capture, enum how how)
 {
-    const struct rpcrdma_flow_hand hand = {&seen->frame, &seen->time_ns, &seen->enough};
+    const struct rpcrdma_flow_hand hand = {&seen->frame, &seen->time_ns, &seen->enough, NULL, 0};
     enum rpcrdma_analyzer_status status = RPCRDMA_ANALYZER_OK;
     size_t i = 0;
 

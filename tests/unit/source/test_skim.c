@@ -33,9 +33,11 @@ static void put_bulk(uint8_t *p, uint32_t caplen, uint8_t opcode)
     p[42] = opcode, p[43] = 0;
 }
 
+static size_t bulk_from = 4; /* of 16 packets */
+
 static bool is_bulk(size_t i)
 {
-    return i % 16 >= 4;
+    return i % 16 >= bulk_from;
 }
 
 /* Mostly bulk, between packets of all sizes; at least `least` bytes. */
@@ -81,6 +83,7 @@ static void make(bool big)
 struct run {
     size_t seen, offset; /* packets, and where the next is in the file */
     size_t without;      /* payload that was not there */
+    size_t soon;         /* batches that were given with what comes soon */
     size_t mapped;       /* KiB of the file that took memory, at most */
 };
 
@@ -145,6 +148,7 @@ static struct run read_it(const struct how *how)
             snprintf(error, sizeof(error), "%s", source->error);
         for (size_t i = 0; i < n; i++)
             look(&run, &packets[i]);
+        run.soon += n > 0 && source->soon;
         if (how->measure && n > 0) {
             size_t kib = mapped_in();
 
@@ -301,6 +305,44 @@ static void test_memory(void **state)
     free(file);
 }
 
+/* Little payload to leave out: all is there, copied out of the mapping, and the caller is told what
+ * comes soon. A file that is cut ends where it was cut. */
+static void test_little_left_out(void **state)
+{
+    static const struct how hows[] = {
+        {.alone = true},
+        {.measure = true},
+        {.window = 5000},
+        {.alone = true, .cut_at = 9 * MIB, .cut_to = 10 * MIB + 99},
+        {.alone = true, .cut_at = 9 * MIB, .cut_to = 10 * MIB - 100},
+        {.cut_at = 9 * MIB, .cut_to = 4096},
+    };
+
+    (void)state;
+    bulk_from = 16;
+    make(false);
+    for (size_t i = 0; i < sizeof(hows) / sizeof(hows[0]); i++) {
+        struct run run;
+
+        write_file(file, size);
+        run = read_it(&hows[i]);
+        assert_true(run.soon > 50);
+        assert_true(run.mapped <= 16 * 1024);
+        if (hows[i].cut_to == 0) {
+            assert_string_equal(error, "");
+            assert_int_equal(run.seen, packets_in_file);
+            assert_int_equal(run.offset, size);
+            continue;
+        }
+        assert_error("the file was cut short while it was read");
+        if (hows[i].cut_to > hows[i].cut_at)
+            assert_int_equal(run.offset, hows[i].cut_to);
+        assert_true(run.offset >= hows[i].cut_at && run.offset < size);
+    }
+    bulk_from = 4;
+    free(file);
+}
+
 /* What is copied out of the mapping and what is read take turns: a clock by which either takes
  * longer. */
 static int64_t clock_ns, took_ns[2];
@@ -349,7 +391,7 @@ int main(void)
         cmocka_unit_test(test_whole),     cmocka_unit_test(test_cut_under_us),
         cmocka_unit_test(test_damaged),   cmocka_unit_test(test_not_mapped),
         cmocka_unit_test(test_backwards), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_compared),
+        cmocka_unit_test(test_compared),  cmocka_unit_test(test_little_left_out),
     };
 
     skim_tries = false; /* whichever takes less here */
