@@ -19,6 +19,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_CONNECTION_FAILED] = "connection-failed",
     [CAUSE_SERVER_RESTARTED] = "server-restarted",
     [CAUSE_CLIENT_RESTARTED] = "client-restarted",
+    [CAUSE_REMOTE_ERROR] = "remote-error",
     [CAUSE_CREDITS] = "few-credits",
     [CAUSE_DELAY] = "delay",
     [CAUSE_TRANSFER] = "slow-transfer",
@@ -172,6 +173,8 @@ static void never_answered(struct report *r, const struct report_connection *c, 
 
 static void unanswered(struct report *r, const struct report_connection *c)
 {
+    if (report_remote_error(c)) /* nobody could answer them any more */
+        return;
     if (report_server_held(c))
         given_up(r, c);
     else
@@ -386,9 +389,10 @@ enum report_keep report_judge(struct report *r, const struct report_connection *
         causes_of_path(r, c);
         return r->n_causes > 0 ? REPORT_KEEP_TELLING : REPORT_KEEP_ONE_WAY;
     }
-    if (trouble->resent + trouble->stale + report_unanswered(c) > 0 || silence[0].asked ||
-        silence[1].asked || silence[0].transmissions + silence[1].transmissions > 0 ||
-        connection_unanswered(&c->pub) || report_refused(&c->pub))
+    if (trouble->resent + trouble->stale + report_unanswered(c) > 0 || report_remote_error(c) ||
+        silence[0].asked || silence[1].asked ||
+        silence[0].transmissions + silence[1].transmissions > 0 || connection_unanswered(&c->pub) ||
+        report_refused(&c->pub))
         return REPORT_KEEP_TELLING; /* if not by itself, of what became of another one */
     causes_of(r, c);
     return r->n_causes > 0 ? REPORT_KEEP_TELLING : REPORT_KEEP_RECENT;
@@ -403,6 +407,7 @@ void report_decide(struct report *r)
         causes_of(r, one->data);
     g_list_free(all);
     report_keep_named(r);
+    causes_of_remote_errors(r);
     causes_of_damage(r);
     slow_ends(r);
     incomplete(r);

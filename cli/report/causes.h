@@ -2,7 +2,7 @@
 #ifndef RPCRDMA_CLI_REPORT_CAUSES_H
 #define RPCRDMA_CLI_REPORT_CAUSES_H
 
-/* What the files of rules share: causes.c, causes_life.c, causes_path.c, causes_time.c. */
+/* What the files of rules share: causes.c and causes_*.c. */
 
 #include "report/report.h"
 
@@ -36,6 +36,11 @@ bool report_server_held(const struct report_connection *c);
  * checksums are wrong (with --check-icrc alone) */
 void causes_of_path(struct report *r, const struct report_connection *c);
 void causes_of_damage(struct report *r);
+
+/* causes_refused.c: an end refused a request on it for good: of connections between the same hosts,
+ * one cause for all that it ended. */
+bool report_remote_error(const struct report_connection *c);
+void causes_of_remote_errors(struct report *r);
 
 static inline double report_seconds(int64_t ns)
 {

@@ -85,8 +85,8 @@ bool report_server_held(const struct report_connection *c)
 {
     const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
 
-    return closed_on_held(c) && own->last_held > 0 && own->last_held >= own->last_calls &&
-           own->held > own->explained;
+    return !report_remote_error(c) && closed_on_held(c) && own->last_held > 0 &&
+           own->last_held >= own->last_calls && own->held > own->explained;
 }
 
 static bool server_held(struct report *r, const struct report_connection *c)
@@ -184,7 +184,7 @@ static bool server_was_down(struct report *r, const struct report_connection *c)
     }
     ended = &was->pub.life;
     by_server = closed_by_server(&was->pub);
-    if (attempts == 0 && !by_server)
+    if (attempts == 0 && (!by_server || report_remote_error(was)))
         return false;
     cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
                              by_server && attempts > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
@@ -293,6 +293,11 @@ static void connection_failed(struct report *r, const struct report_connection *
     const char *maybe;
     char silent[200];
 
+    if (from && report_remote_error(from)) { /* that tells why */
+        if (refused || restart.stale > 0)
+            server_restarted(r, &restart, c->trouble.resent_after_ns, "");
+        return;
+    }
     if (server_held(r, c))
         return;
     if (from && closed_by_server(&from->pub) && server_was_down(r, c)) {
@@ -407,6 +412,11 @@ static void connection_left(struct report *r, const struct report_connection *c)
         return; /* the client closed it, with what was on the path acknowledged: `unanswered` */
     if (was && attempts == 0 && was_in_order(was, c))
         return;
+    if (was && attempts == 0 && report_remote_error(was)) {
+        if (restart.stale > 0)
+            server_restarted(r, &restart, life->down_ns, "");
+        return;
+    }
     by_calls = told_by_calls(was, c);
     if (by_calls && restart.stale > 0) {
         snprintf(told, sizeof(told),
@@ -492,7 +502,8 @@ static void connection_lost(struct report *r, const struct report_connection *c)
         heard = heard && was->pub.life.unheard == 0;
     }
     who_was_silent(r, c, silent, sizeof(silent));
-    if (attempts == 0 && (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c)))
+    if (attempts == 0 &&
+        (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c) || report_remote_error(c)))
         return;
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->rpcs = report_unanswered(c);
@@ -551,7 +562,7 @@ static void client_left(struct report *r, const struct report_connection *c)
     struct report_cause *cause;
     int64_t gap;
 
-    if (!was || c->trouble.resent > 0 || life->has_down)
+    if (!was || report_remote_error(was) || c->trouble.resent > 0 || life->has_down)
         return;
     ended = &was->pub.life;
     if (!ended->has_xid || !life->has_xid || !rpcrdma_xids_go_on(ended->last_xid, life->first_xid))

@@ -31,6 +31,7 @@ struct report *report_new(struct pipeline *pipeline, size_t max_bytes)
     r->operations = groups_new(GROUPS_OPERATION, 0, max_bytes / 4);
     r->clients = groups_new(GROUPS_CLIENT, 0, max_bytes / 4);
     r->errors = g_hash_table_new_full(keyed_hash_string, g_str_equal, NULL, free_error);
+    r->terminate_codes = g_hash_table_new(NULL, NULL);
     report_keeping_begin(r, max_bytes);
     r->bin_ns = SECOND / 100;
     r->slow_ns = SECOND;
@@ -48,6 +49,7 @@ void report_free(struct report *r)
     groups_free(r->operations);
     groups_free(r->clients);
     g_hash_table_destroy(r->errors);
+    g_hash_table_destroy(r->terminate_codes);
     report_keeping_end(r);
     latency_clear(&r->latency);
     details_free(r->details);
@@ -246,13 +248,13 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
     struct report *r = context;
     const struct rpcrdma_connection *connection;
     struct report_tally *tally;
-    bool missed = report_missed_shows(op, path);
+    bool missed = report_missed_shows(op, path), refuses = report_refuses(op);
     uint64_t *before;
     int end;
 
     if (r->place != 0)
         note_place(r);
-    if (!missed && (!path || path->retransmitted == 0))
+    if (!missed && !refuses && (!path || path->retransmitted == 0))
         return;
     connection = pipeline_connection(r->pipeline, op);
     tally = connection ? report_tally_of(r, connection) : NULL;
@@ -263,6 +265,8 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
           (op->carrier == RPCRDMA_CARRIER_IWARP
                ? connection->end[1].port == op->dst_port
                : !connection->end[1].has_qpn || connection->end[1].qpn == op->dst_qpn);
+    if (refuses)
+        report_refusal(tally, 1 - end, op);
     if (missed)
         report_missed(r, tally, end, op, path);
     if (!path || path->retransmitted == 0)
@@ -320,6 +324,8 @@ static void note_answered(struct report_tally *tally, const struct rpcrdma_trans
     without = tally->trouble ? unanswered_of(tally->trouble, t) : NULL;
     if (without && time_less(t->call_time_ns, without->last_ns) >= SECOND)
         without->last_calls = without->last_held = without->last_few = 0;
+    if (tally->trouble && tally->trouble->refusal.frame < t->call_frame)
+        tally->trouble->refusal.frame = 0; /* it went on, whatever that was */
 }
 
 /* The Call was neither acknowledged nor sent again, and nothing ended the connection, though there
@@ -490,8 +496,13 @@ static void on_message(void *context, const struct rpcrdma_flow_message *m)
 static void on_finding(void *context, const struct rpcrdma_connection *connection,
                        const struct rpcrdma_finding *finding)
 {
+    struct report *r = context;
+
     (void)connection;
-    note_rule(context, finding);
+    if (finding->rule == RPCRDMA_RULE_TERMINATE)
+        g_hash_table_insert(r->terminate_codes, GUINT_TO_POINTER((guint)finding->arg[0]),
+                            (gpointer)finding->what);
+    note_rule(r, finding);
 }
 
 static void on_connection(void *context, const struct rpcrdma_connection *connection)

@@ -90,6 +90,16 @@ enum { REPORT_RETRIES = 4 };
 
 enum { REPORT_FORWARD, REPORT_REVERSE }; /* the client's Calls, and the server's: callbacks */
 
+/* An end refused a request for good, which ends a connection: Nak; RDMAP's Terminate. */
+struct report_refusal {
+    uint64_t frame; /* 0: none did */
+    int by;         /* the end */
+    int request;    /* what it refused, enum rpcrdma_op_kind; -1: it is not known */
+    uint8_t nak;    /* enum rpcrdma_nak; of iWARP: */
+    bool terminate;
+    uint16_t code;
+};
+
 /* What most connections have nothing of. */
 struct report_trouble {
     uint64_t resent;                          /* Calls that were sent before on another one */
@@ -103,6 +113,7 @@ struct report_trouble {
     uint64_t small_in_chunks;       /* messages of 4096 bytes or less, that did not go inline */
     uint64_t resent_packets[2];     /* so far */
     struct report_missed missed[2]; /* towards each end */
+    struct report_refusal refusal;  /* the first */
 };
 
 /* Acks of the client's Calls where there is no room for how they are distributed. */
@@ -207,6 +218,7 @@ enum report_cause_id {
     CAUSE_CONNECTION_FAILED,
     CAUSE_SERVER_RESTARTED,
     CAUSE_CLIENT_RESTARTED,
+    CAUSE_REMOTE_ERROR,
     CAUSE_CREDITS,
     CAUSE_DELAY,
     CAUSE_TRANSFER,
@@ -272,8 +284,9 @@ struct report {
     GSequence *busy;                  /* ... and the most telling first */
     struct report_connection *ending; /* its credits are known */
     struct report_let_go let_go;
-    struct report_gone *gone; /* the last of these, by number % REPORT_GONE; NULL: none yet */
-    uint32_t n_connections;   /* that there are: the highest number */
+    struct report_gone *gone;    /* the last of these, by number % REPORT_GONE; NULL: none yet */
+    uint32_t n_connections;      /* that there are: the highest number */
+    GHashTable *terminate_codes; /* of RDMAP's Terminate: what each that was met means, static */
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];
 
     /* messages */
@@ -330,6 +343,13 @@ void report_move(struct report *report, struct report_tally *tally,
 bool report_missed_shows(const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 void report_missed(struct report *report, struct report_tally *tally, int end,
                    const struct rpcrdma_op *op, const struct rpcrdma_path *path);
+/* causes_refused.c: this operation refuses a request of the other end's for good. */
+static inline bool report_refuses(const struct rpcrdma_op *op)
+{
+    return op->kind == RPCRDMA_OP_TERMINATE ||
+           (op->kind == RPCRDMA_OP_NAK && op->nak > RPCRDMA_NAK_PSN_SEQUENCE);
+}
+void report_refusal(struct report_tally *tally, int by, const struct rpcrdma_op *op);
 /* The same of a message towards it that was cut, so that it is not known what it answers. */
 void report_missed_message(struct report *report, struct report_tally *tally, int end,
                            int64_t time_ns);

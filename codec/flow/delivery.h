@@ -128,6 +128,9 @@ struct rpcrdma_path {
     /* Acks or Naks of it were captured; of TCP, segments that only acknowledge. Else nothing shows
      * what was sent behind the last packet that was captured */
     bool acknowledged;
+    /* What the first Nak refused that ends a connection (invalid request, remote access or
+     * operational error): 1 more than its enum rpcrdma_op_kind; 0: there is none, or it is not known */
+    uint8_t refused_request;
 };
 
 /* A packet that did not come once and in its turn. */

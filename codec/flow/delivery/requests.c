@@ -83,7 +83,8 @@ static RPCRDMA_INLINE void new_request(struct flow_memory *memory, struct flow_d
     } else {
         t = transmission_room(memory, d, op->time_ns);
         *t = (struct transmission){TRANSMISSION_ONCE(at, last, op->frame, op->time_ns),
-                                   .read = read, .open = open};
+                                   .read = read, .open = open,
+                                   .write = op->kind == RPCRDMA_OP_WRITE};
     }
     d->next = last + 1;
     d->loose = packets == 0;
@@ -273,6 +274,16 @@ static void came_late(struct flow_delivery *d, uint64_t at)
     rare->path.late_naks++;
 }
 
+/* That was refused for good. */
+static uint8_t kind_of(const struct transmission *t)
+{
+    enum rpcrdma_op_kind kind = t->read    ? RPCRDMA_OP_READ_REQUEST
+                                : t->write ? RPCRDMA_OP_WRITE
+                                           : RPCRDMA_OP_SEND;
+
+    return (uint8_t)(kind + 1);
+}
+
 RPCRDMA_RARE static void nak(struct flow_memory *memory, struct flow_delivery *d,
                              const struct rpcrdma_op *op, uint64_t at)
 {
@@ -300,6 +311,8 @@ RPCRDMA_RARE static void nak(struct flow_memory *memory, struct flow_delivery *d
         t->refused = true;
         t->not_ready |= d->not_ready;
     }
+    if (t && !t->found && kind > RPCRDMA_NAK_PSN_SEQUENCE && path->refused_request == 0)
+        path->refused_request = kind_of(t);
     if (known || op->nak != RPCRDMA_NAK_PSN_SEQUENCE || at >= d->next)
         return;
     out_of_order =

@@ -43,6 +43,7 @@ struct transmission {
     bool lost : 1;      /* that it, or something before it, did not arrive is proven */
     bool read : 1;      /* a Read request: `last` is that of its responses */
     bool open : 1;      /* more packets of it will follow */
+    bool write : 1;     /* an RDMA Write */
     bool found : 1;     /* stands for what was not captured, as others show */
 };
 

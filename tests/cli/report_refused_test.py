@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of requests that an end refuses for good, which ends connections: Nak, RDMAP's Terminate."""
+import json
+import os
+import struct
+import sys
+import unittest
+
+from command import CommandTest
+import roce
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+from iwarp_talk import TERMINATE, WRITE, untagged
+from script import FILE_HANDLE
+import rule_talk
+import rules
+import rules_iwarp
+
+MS, SECOND = 10**6, 10**9
+INVALID_REQUEST, REMOTE_ACCESS, OPERATIONAL = 1, 2, 3
+
+
+def refuse_write(c, code, xid=None):
+    """A READ whose data the client's adapter refuses with that Nak. Returns the Call's XID."""
+    chunk = c.memory.chunk(1024)
+    xid = c.call(rule_talk.READ, FILE_HANDLE + struct.pack('>QI', 0, 1024), xid=xid, write=[chunk])
+    psn = c.server.psn
+    c.push(chunk, bytes(1024))
+    c.packets.pop()
+    c.talk.packet(c.client, roce.ACK, psn, extension=struct.pack('>I', (0x60 | code) << 24 | c.client.msn))
+    return xid
+
+
+class Refused(CommandTest):
+    def report(self, talk):
+        path = os.path.join(self.folder, 'refused.pcap')
+        rules.write(path, talk, True)
+        return json.loads(self.run_command('report', '--json', path))
+
+    def again_and_again(self, code, away_ns, goes_on=False):
+        """Three connections that end so; each Call is sent again on the next one, which answers it."""
+        def talk(c, _):
+            xid = None
+            for number in range(1, 5):
+                one = rule_talk.Conversation(c.packets, number=number, clock=c.clock)
+                one.xid = c.xid + 16 * number
+                if xid:
+                    one.reply(one.call(rule_talk.READ, FILE_HANDLE + struct.pack('>QI', 0, 1024), xid=xid))
+                for _ in range(3):
+                    one.null()
+                xid = refuse_write(one, code) if number < 4 else None
+                if goes_on:
+                    one.null()
+                one.talk.disconnect()
+                c.clock.now += away_ns
+        return self.report(talk)
+
+    def test_nak(self):
+        """Whether the client is back soon or not: it is no fault of the server's, nor of the path."""
+        meaning = {REMOTE_ACCESS: ('remote access error', 'R_key or address was not valid there'),
+                   INVALID_REQUEST: ('invalid request', 'of a kind or a length that the client does not take'),
+                   OPERATIONAL: ('remote operational error', "An error in the client's adapter or host")}
+        for code, (name, what) in meaning.items():
+            for away_ns in (50 * MS, 1500 * MS, 20 * SECOND):
+                report = self.again_and_again(code, away_ns)
+                self.assertEqual([one['cause'] for one in report['causes']], ['remote-error'], report['causes'])
+                cause = report['causes'][0]
+                self.assertIn(f'The client refused an RDMA Write of the server\'s with a Nak, "{name}": that ended 3 '
+                              'connections, the first of them connection 1. 3 Calls on them had no Reply', cause['text'])
+                self.assertIn(what, cause['text'])
+                self.assertEqual((cause['confidence'], cause['rpcs'], cause['connection']), ('high', 3, 1))
+                self.assertEqual(cause['cost_ns'] >= 3 * away_ns, True, cause)
+                self.assertEqual(report['verdict'], 'causes')
+
+    def test_goes_on(self):
+        """RPCs are answered on the connection behind it: that ended nothing, whatever it was."""
+        causes = self.again_and_again(REMOTE_ACCESS, 50 * MS, goes_on=True)['causes']
+        self.assertNotIn('remote-error', [one['cause'] for one in causes])
+
+    def test_server_refuses(self):
+        """A Call that is longer than the server's buffer, or its answers to a Read: a Send of the client's."""
+        def talk(c, _):
+            c.null()
+            c.call(rule_talk.NULL)
+            c.packets.pop()
+            c.talk.packet(c.server, roce.ACK, c.client.psn - 1,
+                          extension=struct.pack('>I', (0x60 | INVALID_REQUEST) << 24 | c.server.msn))
+            c.talk.disconnect()
+        cause = self.report(talk)['causes'][0]
+        self.assertEqual(cause['cause'], 'remote-error')
+        self.assertIn('The server refused a Send of the client\'s with a Nak, "invalid request": that ended connection 1. '
+                      '1 Call on it had no Reply for it. It was longer than the buffer there', cause['text'])
+
+    def test_terminate(self):
+        """Of iWARP, with the headers of the segment that it is about, or without."""
+        for headers, says in ((False, 'The client sent a Terminate'),
+                              (True, "The client refused an RDMA Write of the server's with a Terminate")):
+            def talk(c, _, headers=headers):
+                rules_iwarp.over_iwarp(c)
+                c.null()
+                c.call(rule_talk.READ, FILE_HANDLE + struct.pack('>QI', 0, 1024), write=[c.memory.chunk(1024)])
+                what = struct.pack('>HHHBBIQ', 0x0100, 0xC000, 14, 0xC1, 0x40 | WRITE, 7, 0) if headers \
+                    else struct.pack('>HH', 0x0100, 0)
+                c.talk.give(c.client, untagged(TERMINATE, 2, 1, 0, what))
+                c.talk.disconnect()
+            report = self.report(talk)
+            self.assertEqual([one['cause'] for one in report['causes']], ['remote-error'], report['causes'])
+            self.assertIn(says + ', "RDMAP remote protection: invalid STag": that ended connection 1. 1 Call on it had no '
+                          'Reply for it. Its STag or address was not valid there', report['causes'][0]['text'])
+
+
+if __name__ == '__main__':
+    unittest.main()
