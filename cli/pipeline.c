@@ -211,6 +211,26 @@ static void read_packets(struct pipeline *pipeline)
     end_reading(pipeline, &reading);
 }
 
+/* Until when packets were awaited. A file may say anything, and a time that is months away is
+ * none. */
+static void find_end(struct pipeline *pipeline)
+{
+    static const int64_t most_ns = 31 * 24 * 3600 * SECOND;
+    const struct pipeline_private *own = pipeline->own;
+    int64_t end_ns = pipeline->clock.now_ns;
+    struct source_stats stats = {0};
+
+    if (own->taken_ns != 0) {
+        stats.end_known = true;
+        stats.end_ns = time_plus(end_ns, clock_now(CLOCK_REALTIME) - own->taken_ns);
+    } else if (!pipeline->counted_out && !pipeline->stop) {
+        source_stats(own->source, &stats);
+    }
+    pipeline->end_known = own->any_time && stats.end_known && stats.end_ns >= end_ns &&
+                          time_less(stats.end_ns, end_ns) <= most_ns;
+    pipeline->end_ns = pipeline->end_known ? stats.end_ns : end_ns;
+}
+
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int number)
@@ -294,6 +314,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     own.no_memory = !start(pipeline);
     if (!own.no_memory) {
         read_packets(pipeline);
+        find_end(pipeline);
         pipeline->at_end = true;
         if (pipeline->last)
             pipeline->last(pipeline->last_context, own.flow);

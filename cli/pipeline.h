@@ -69,6 +69,9 @@ struct pipeline {
     uint64_t unread;       /* so far: how often input could not be used, or not to its end */
     bool in_cut;           /* the packet in hand was cut by the end of its file */
     bool at_end;           /* no packet comes any more: sinks get what is still open */
+    /* at_end: when the capture ended, which may be long after its last packet; else now */
+    int64_t end_ns;
+    bool end_known; /* as the file says, or devices' clock; else it is the last packet's time */
     /* once pipeline_run has ended */
     bool found;       /* messages, or connections at least */
     bool counted_out; /* of files: as many packets as options->count were read, and no more */

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "source/clock.h"
 #include "source/source.h"
+#include "times.h"
 
 enum {
     FLUSH_NS = 500000000,
@@ -152,8 +153,12 @@ static void remove_empty(struct capture_files *files)
 static void end_file(struct capture_files *files)
 {
     int64_t now_ns = files->by_times ? files->latest_ns : clock_now(CLOCK_REALTIME);
+    int64_t end_ns = files->latest_ns;
     int error;
 
+    /* packets may have an adapter's clock: what passed since the latest of them is by ours */
+    if (files->latest_ns == files->quiet_latest_ns)
+        end_ns = time_plus(end_ns, clock_now(CLOCK_MONOTONIC) - files->quiet_ns);
     pcapng_writer_flush(&files->writer);
     error = files->writer.error;
     files->writer.error = 0;
@@ -170,6 +175,8 @@ static void end_file(struct capture_files *files)
             counts.since_known = true;
             counts.since_ns = files->began_ns;
         }
+        counts.end_known = !files->by_times && files->quiet_ns != 0;
+        counts.end_ns = end_ns;
         pcapng_write_statistics(&files->writer, i, early, now_ns, &counts);
     }
     if (!pcapng_writer_flush(&files->writer) && error == 0)
@@ -304,6 +311,10 @@ void capture_files_flush(struct capture_files *files)
 {
     int64_t at = clock_now(CLOCK_MONOTONIC);
 
+    if (files->latest_ns != files->quiet_latest_ns) {
+        files->quiet_latest_ns = files->latest_ns;
+        files->quiet_ns = at;
+    }
     if (!files->awaited && at - files->flushed_ns < FLUSH_NS)
         return;
     files->flushed_ns = at;

@@ -45,8 +45,10 @@ struct capture_files {
     int64_t opened_ns, flushed_ns; /* by our clock; opened_ns: by_times by the packets' */
     int64_t began_ns;              /* the first of them */
     int64_t latest_ns;             /* of the latest packet */
-    bool timed;                    /* by_times: the current file has its first packet */
-    bool awaited;                  /* somebody reads at the other end */
+    int64_t quiet_ns;              /* by our clock: when it was seen that none followed this one: */
+    int64_t quiet_latest_ns;
+    bool timed;   /* by_times: the current file has its first packet */
+    bool awaited; /* somebody reads at the other end */
 };
 
 /* Whether there are several: a ring of them. */

@@ -155,6 +155,7 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     /* what was under way when the capture ended is not late */
     uint64_t n = c->pub.life.ended == RPCRDMA_ENDED_NOT ? own->late : own->calls;
     struct report_cause *cause;
+    char silent[80] = "";
 
     n -= MIN(own->explained, n);
     if (n == 0 || sent_again(r, c) || report_one_way(c))
@@ -162,12 +163,17 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
     cause->rpcs = n;
     cause->frame = own->frame;
+    if (!c->pub.closed && report_silent_ns(r) >= REPORT_SILENT_NS)
+        snprintf(silent, sizeof(silent),
+                 ", and nothing was captured any more for the last %.1f s of the capture",
+                 report_seconds(report_silent_ns(r)));
     snprintf(cause->text, sizeof(cause->text),
-             "%" PRIu64 " %s%s on connection %u %s never answered%s.", n,
+             "%" PRIu64 " %s%s on connection %u %s never answered%s%s.", n,
              direction == REPORT_REVERSE ? "callback" : "Call", plural(n), (unsigned)c->pub.number,
-             n == 1 ? "was" : "were", direction == REPORT_REVERSE ? " by the client" : "");
+             n == 1 ? "was" : "were", direction == REPORT_REVERSE ? " by the client" : "", silent);
     snprintf(cause->against, sizeof(cause->against), "%s",
              c->pub.closed ? "the connection was closed by its ends: they may have given up"
+             : silent[0]   ? "a Reply may not have been captured"
                            : "the capture may have ended before the Reply");
 }
 

@@ -8,6 +8,7 @@
 
 #include "out/connection.h"
 #include "plural.h"
+#include "times.h"
 
 #define SECOND INT64_C(1000000000)
 /* A client that closes a connection sooner after its last Call does not do so because it is idle:
@@ -465,7 +466,7 @@ static bool under_way(const struct report *r, const struct report_connection *c)
 
     return c->pub.life.ended == RPCRDMA_ENDED_NOT &&
            MAX(silence[0].transmissions, silence[1].transmissions) < REPORT_RETRIES &&
-           r->pipeline->clock.now_ns - c->pub.last_time_ns < SECOND;
+           time_less(report_now_ns(r), c->pub.last_time_ns) < SECOND;
 }
 
 /* What was under way on it was seen on another one: `connection_failed` names it. */

@@ -68,6 +68,16 @@ static void note_rule(struct report *r, const struct rpcrdma_finding *finding)
 
 /* -- RPCs ------------------------------------------------------------------------------------- */
 
+int64_t report_now_ns(const struct report *r)
+{
+    return r->pipeline->at_end ? r->pipeline->end_ns : r->pipeline->clock.now_ns;
+}
+
+int64_t report_silent_ns(const struct report *r)
+{
+    return r->pipeline->end_known ? time_less(r->pipeline->end_ns, r->pipeline->clock.now_ns) : 0;
+}
+
 int64_t report_span_ns(const struct report *r)
 {
     int64_t span = time_less(r->pipeline->clock.now_ns, r->pipeline->clock.start_ns);
@@ -91,8 +101,7 @@ static bool unanswered(const struct rpcrdma_transaction *t)
 static void note_slow(struct report *r, const struct rpc *rpc)
 {
     const struct rpcrdma_transaction *t = rpc->transaction;
-    int64_t latency =
-        t->has_latency ? t->latency_ns : time_less(r->pipeline->clock.now_ns, t->call_time_ns);
+    int64_t latency = t->has_latency ? t->latency_ns : time_less(report_now_ns(r), t->call_time_ns);
     struct report_rpc *last = &r->slowest[REPORT_SLOWEST - 1];
     char title[TRANSACTION_NAME], path[NFS_PATH];
     unsigned at;
@@ -337,10 +346,23 @@ static bool dropped(const struct report *r, const struct rpcrdma_transaction *t)
            time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= REPORT_RESEND_NS;
 }
 
-static void note_unanswered(const struct report *r, struct report_tally *tally,
+/* The last packet of its connection is the Ack of such a Call, or the Call: nothing that the server
+ * does shows any more. */
+static void note_under_way(struct report *r, const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_connection *c = t->connection;
+
+    if (!r->pipeline->at_end || c->life.ended != RPCRDMA_ENDED_NOT)
+        return;
+    r->under_way++;
+    r->under_way_silent |= t->call.state == RPCRDMA_DELIVERED && t->call.frame == c->last_frame;
+}
+
+static void note_unanswered(struct report *r, struct report_tally *tally,
                             const struct rpcrdma_transaction *t)
 {
     bool held = t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED, none = unanswered(t);
+    bool late;
     struct report_unanswered *without;
 
     if ((!held && !none) || (is_reverse(t) && !t->has_program)) /* or it was cut: unknown_answer */
@@ -350,7 +372,10 @@ static void note_unanswered(const struct report *r, struct report_tally *tally,
         without->frame = t->call_frame;
     if (none)
         report_missed_answer(tally->trouble, without, t);
-    without->late += none && time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= SECOND;
+    late = none && time_less(report_now_ns(r), t->call_time_ns) >= SECOND;
+    without->late += late;
+    if (none && !late && !is_reverse(t))
+        note_under_way(r, t);
     without->held += held;
     without->dropped += none && dropped(r, t);
     if (time_less(tally->answered_ns, since_begun(t)) >= SECOND)

@@ -57,6 +57,26 @@ static void tell_flaws(const struct report *r, char loss[80], char credits[80])
         snprintf(credits, 80, ", nobody waited for credits");
 }
 
+bool report_open_end(const struct report *r)
+{
+    return r->under_way_silent && !r->pipeline->end_known;
+}
+
+void report_under_way(const struct report *r, char text[REPORT_UNDER_WAY])
+{
+    uint64_t n = r->under_way;
+
+    text[0] = '\0';
+    if (n > 0 && r->pipeline->end_known)
+        snprintf(text, REPORT_UNDER_WAY, "%" PRIu64 " Call%s under way when the capture ended.", n,
+                 n == 1 ? " was" : "s were");
+    else if (n > 0)
+        snprintf(text, REPORT_UNDER_WAY,
+                 "%" PRIu64 " Call%s under way when the last packet passed: how long %s waited "
+                 "after that is not known.",
+                 n, n == 1 ? " was" : "s were", n == 1 ? "it" : "they");
+}
+
 static void healthy(const struct report *r, char *text, size_t size)
 {
     char loss[80], credits[80];
@@ -65,6 +85,7 @@ static void healthy(const struct report *r, char *text, size_t size)
     snprintf(text, size, "Healthy%s: %" PRIu64 " RPC%s in %.1f s, %" PRIu64 " answered%s%s.",
              r->pipeline->unread > 0 ? " as far as it could be read"
              : report_doubt(r, 0)    ? " as far as its times can be trusted"
+             : report_open_end(r)    ? " up to its last packet"
                                      : "",
              r->rpcs, plural(r->rpcs), seconds(report_span_ns(r)), r->answered, loss, credits);
 }

@@ -251,7 +251,8 @@ static void verdict(const struct report *r, struct out *out)
 
     report_headline(r, text, sizeof(text));
     html_put(out, "<h1>rpcrdma report</h1>\n<div class=\"verdict%s\">\n",
-             r->n_causes == 0 && !r->undecided && r->pipeline->unread == 0 && !report_doubt(r, 0)
+             r->n_causes == 0 && !r->undecided && r->pipeline->unread == 0 && !report_doubt(r, 0) &&
+                     !report_open_end(r)
                  ? " healthy"
                  : "");
     if (r->n_causes == 0 || r->undecided) {
@@ -274,6 +275,12 @@ static void verdict(const struct report *r, struct out *out)
             html_text(out, c->against);
         }
         out_literal(out, ".</span></p>\n");
+    }
+    report_under_way(r, text);
+    if (text[0] && !r->undecided) {
+        out_literal(out, "<p>");
+        html_text(out, text);
+        out_literal(out, "</p>\n");
     }
     if (report_all_answered(r))
         out_literal(out, "<p>All RPCs were answered in the end.</p>\n");
@@ -321,6 +328,9 @@ static void captured(const struct report *r, struct out *out)
     html_put(out, "%.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s",
              (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame),
              r->pipeline->messages, plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
+    if (report_silent_ns(r) >= REPORT_SILENT_NS)
+        html_put(out, ". silent: %.3f s from the last packet to the end of the capture",
+                 (double)report_silent_ns(r) / 1e9);
     for (int i = 0; i < N_REPORT_LACKS; i++) {
         report_lack(r, i, text);
         if (text[0])

@@ -278,6 +278,8 @@ void report_json(struct report *r, struct out *out)
     if (clock->started)
         json_key(&json, KEY(time_ns)), json_i64(&json, clock->start_ns);
     json_key(&json, KEY(length_ns)), json_i64(&json, span);
+    if (r->pipeline->end_known)
+        json_key(&json, KEY(silent_ns)), json_i64(&json, report_silent_ns(r));
     json_number(&json, KEY(packets), clock->frame);
     json_number(&json, KEY(capture_lost), r->pipeline->capture_lost);
     json_number(&json, KEY(memory_limit), r->pipeline->memory_limit);
@@ -289,6 +291,7 @@ void report_json(struct report *r, struct out *out)
     json_number(&json, KEY(rpcs), r->rpcs);
     json_number(&json, KEY(answered), r->answered);
     json_number(&json, KEY(unanswered), r->unanswered);
+    json_number(&json, KEY(under_way), r->under_way);
     json_number(&json, KEY(slow), r->slow);
     json_number(&json, KEY(slow_ns), (uint64_t)r->slow_ns);
     json_number(&json, KEY(replies_without_call), r->no_call);

@@ -34,6 +34,7 @@ enum {
     REPORT_CAUSES = 12,       /* reported in text; all are in JSON */
 };
 #define REPORT_SLOW_ACK_NS INT64_C(2000000)  /* where the quickest take that, there is a delay */
+#define REPORT_SILENT_NS INT64_C(1000000000) /* from the last packet on: it is told */
 #define REPORT_LONG_ACK_NS INT64_C(20000000) /* where most take that, too */
 
 /* An RPC that is reported by itself. */
@@ -268,8 +269,10 @@ struct report {
     int64_t spent_stalled_ns;
     uint64_t n_spent; /* RPCs whose phases are known */
 
-    GHashTable *errors;                        /* status -> struct report_error */
-    uint64_t more_errors;                      /* RPCs that failed with a status beyond the bound */
+    GHashTable *errors;    /* status -> struct report_error */
+    uint64_t under_way;    /* Calls without Reply when the capture ended, less than a second old */
+    bool under_way_silent; /* of one of these the Ack was its connection's last packet */
+    uint64_t more_errors;  /* RPCs that failed with a status beyond the bound */
     struct report_rpc slowest[REPORT_SLOWEST]; /* the slowest first */
     unsigned n_slowest;
     GHashTable *tallies;        /* of those that have not ended, in pages of 64 by number */
@@ -407,6 +410,15 @@ uint64_t report_gaps(const struct report *report, uint64_t *frame);
 
 /* What the capture lasts: 0 where its clock was set back by more. */
 int64_t report_span_ns(const struct report *report);
+/* At its end: when the capture ended, which may be later than its last packet by: */
+int64_t report_now_ns(const struct report *report);
+int64_t report_silent_ns(const struct report *report); /* 0: or that is not known */
+/* Whether it is in order up to its last packet only: what the server did then with Calls that it
+ * has is not known. */
+bool report_open_end(const struct report *report);
+/* Of Calls that were under way; "": none. */
+enum { REPORT_UNDER_WAY = 160 };
+void report_under_way(const struct report *report, char text[REPORT_UNDER_WAY]);
 struct report_flaws report_flaws(const struct report *report);
 /* The verdict's first sentence. */
 void report_headline(const struct report *report, char *text, size_t size);

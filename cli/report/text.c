@@ -79,6 +79,9 @@ static void verdict(const struct report *r, struct out *out)
     if (r->n_causes == 0 || r->undecided)
         folded(out, text, 0, 0);
     causes(r, out);
+    report_under_way(r, text);
+    if (text[0] && !r->undecided)
+        folded(out, text, 0, 0);
     if (report_all_answered(r))
         folded(out, "All RPCs were answered in the end.", 0, 0);
     report_time(r, text);
@@ -125,6 +128,9 @@ static void captured(const struct report *r, struct out *out)
         out, "  length    %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s",
         (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame), r->pipeline->messages,
         plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
+    if (report_silent_ns(r) >= REPORT_SILENT_NS)
+        report_line(out, "  silent    %.3f s from the last packet to the end of the capture",
+                    (double)report_silent_ns(r) / 1e9);
     for (int i = 0; i < N_REPORT_LACKS; i++) {
         report_lack(r, i, text);
         if (text[0])

@@ -295,6 +295,8 @@ static void file_stats(const struct source *source, struct source_stats *out)
         .other_blocks = file->other_blocks,
         .comments = file->comments,
         .untimed = file->untimed,
+        .end_known = file->end_known,
+        .end_ns = file->end_ns,
     };
     input_progress(file->in, &out->read, &out->size);
     add_counts(file, out);

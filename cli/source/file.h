@@ -65,6 +65,8 @@ struct file {
     uint64_t wrong_times, first_wrong; /* packets with times that cannot be; which was the first */
     uint64_t other_blocks, comments, untimed;
     uint64_t texts_left_out; /* pcapng: names and comments */
+    bool end_known;          /* pcapng: as the statistics of an interface say; the latest: */
+    int64_t end_ns;
 
     bool headers_alone;     /* as source_config has it */
     bool lengths_swapped;   /* pcap before 2.3 wrote them the other way round */

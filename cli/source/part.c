@@ -7,6 +7,7 @@
 
 #include "source/counts.h"
 #include "source/file.h"
+#include "times.h"
 
 enum {
     DESCRIPTORS = 16,  /* kept of files that were not opened before */
@@ -125,6 +126,17 @@ static void add_counts(const struct part *parts, size_t n, struct source_stats *
     free(all);
 }
 
+/* By the common clock. */
+static void add_end(const struct part *part, const struct source_stats *one,
+                    struct source_stats *out)
+{
+    int64_t end_ns = source_time(time_less(one->end_ns, part->offset_ns));
+
+    if (one->end_known && (!out->end_known || end_ns > out->end_ns))
+        out->end_ns = end_ns;
+    out->end_known |= one->end_known;
+}
+
 void parts_stats(const struct part *parts, size_t n, struct source_stats *out)
 {
     struct source_stats one;
@@ -140,6 +152,7 @@ void parts_stats(const struct part *parts, size_t n, struct source_stats *out)
         out->untimed += one.untimed;
         out->read += one.read;
         out->size += one.size;
+        add_end(&parts[i], &one, out);
         out->received_known &= one.received_known;
         out->dropped_known |= one.dropped_known; /* by some: so many at least */
     }

@@ -46,6 +46,7 @@ enum {
     OPTION_EPB_FLAGS = 2,
     OPTION_EPB_DROPCOUNT = 4,
     OPTION_ISB_STARTTIME = 2,
+    OPTION_ISB_ENDTIME = 3,
     OPTION_ISB_IFRECV = 4,
     OPTION_ISB_IFDROP = 5,
     OPTION_ISB_OSDROP = 7,
@@ -215,11 +216,29 @@ static bool read_interface(struct file *file, uint64_t at, const uint8_t *body, 
     return true;
 }
 
+/* Of a time in an option; 0: of a writer that does not know it. */
+static bool option_time(const struct file *file, const struct file_interface *interface,
+                        const uint8_t *value, int64_t *ns)
+{
+    uint64_t ticks = (uint64_t)file_u32(file, value) << 32 | file_u32(file, value + 4);
+
+    *ns = file_time(interface, ticks);
+    return ticks != 0;
+}
+
+static void ends(struct file *file, int64_t ns)
+{
+    if (!file->end_known || ns > file->end_ns)
+        file->end_ns = ns;
+    file->end_known = true;
+}
+
 static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body, size_t len)
 {
     struct options options = {body + 12, body + len};
     struct file_interface *interface;
-    uint64_t if_dropped = 0, os_dropped = 0, since, *counter;
+    uint64_t if_dropped = 0, os_dropped = 0, *counter;
+    int64_t end_ns;
     bool dropped_known = false;
     const uint8_t *value;
     unsigned code;
@@ -243,11 +262,10 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
                                               : NULL;
         if (code == OPTION_COMMENT)
             keep(file, interface, FILE_COUNTS_COMMENT, value, n);
-        if (code == OPTION_ISB_STARTTIME && n >= 8) {
-            since = (uint64_t)file_u32(file, value) << 32 | file_u32(file, value + 4);
-            interface->since_known = since != 0; /* 0: of a writer that does not know it */
-            interface->since_ns = file_time(interface, since);
-        }
+        if (code == OPTION_ISB_STARTTIME && n >= 8)
+            interface->since_known = option_time(file, interface, value, &interface->since_ns);
+        if (code == OPTION_ISB_ENDTIME && n >= 8 && option_time(file, interface, value, &end_ns))
+            ends(file, end_ns);
         if (!counter || n < 8)
             continue;
         *counter = file_u64(file, value);

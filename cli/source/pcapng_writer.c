@@ -26,6 +26,7 @@ enum {
     OPTION_IF_FILTER = 11,
     OPTION_IF_TSOFFSET = 14,
     OPTION_ISB_STARTTIME = 2,
+    OPTION_ISB_ENDTIME = 3,
     OPTION_ISB_IFRECV = 4,
     OPTION_ISB_IFDROP = 5,
     OPTION_ISB_OSDROP = 7,
@@ -214,6 +215,13 @@ void pcapng_write_packet(struct pcapng_writer *writer, uint32_t interface, bool 
     end(writer, at);
 }
 
+static void time_option(struct pcapng_writer *writer, unsigned code, bool early, int64_t time_ns)
+{
+    u16(writer, code);
+    u16(writer, sizeof(uint64_t));
+    put_time(writer, early, time_ns);
+}
+
 void pcapng_write_statistics(struct pcapng_writer *writer, uint32_t interface, bool early,
                              int64_t time_ns, const struct pcapng_statistics *counts)
 {
@@ -222,11 +230,10 @@ void pcapng_write_statistics(struct pcapng_writer *writer, uint32_t interface, b
     u32(writer, interface);
     put_time(writer, early, time_ns);
     text(writer, OPTION_COMMENT, counts->comment);
-    if (counts->since_known) {
-        u16(writer, OPTION_ISB_STARTTIME);
-        u16(writer, sizeof(uint64_t));
-        put_time(writer, early, counts->since_ns);
-    }
+    if (counts->since_known)
+        time_option(writer, OPTION_ISB_STARTTIME, early, counts->since_ns);
+    if (counts->end_known)
+        time_option(writer, OPTION_ISB_ENDTIME, early, counts->end_ns);
     number(writer, OPTION_ISB_IFRECV, counts->received_known, counts->received);
     number(writer, OPTION_ISB_IFDROP, counts->interface_dropped_known, counts->interface_dropped);
     number(writer, OPTION_ISB_OSDROP, counts->dropped_known, counts->dropped);

@@ -40,7 +40,9 @@ struct pcapng_statistics {
     bool received_known, interface_dropped_known, dropped_known, delivered_known;
     uint64_t received, interface_dropped, dropped, delivered;
     bool since_known;
-    int64_t since_ns;    /* that they are counted from; else the beginning of the capture */
+    int64_t since_ns; /* that they are counted from; else the beginning of the capture */
+    bool end_known;
+    int64_t end_ns;      /* until when packets were awaited */
     const char *comment; /* NULL: none */
 };
 

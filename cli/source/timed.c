@@ -175,6 +175,7 @@ static void stats(const struct source *source, struct source_stats *out)
     double by_ns = timed->against_most - timed->against_least;
 
     source_stats(timed->from, out);
+    out->end_known &= timed->stamped == 0; /* it is of another clock */
     if (timed->jumped || !is_drift(by_ns, timed->first_ns, timed->capture_ns))
         out->stamps_moved_ns = time_whole(by_ns);
 }

@@ -75,6 +75,20 @@ class Network(network.Cable, command.CommandTest):
         self.capture('-q', '-i', 'v1', '--rpcrdma-only', '-a', 'duration:4', how=None, wait=0)
         self.assertGreater(len(ngfile.read(self.out).packets), 350)
 
+    def test_until_when(self):
+        """Packets were awaited for longer than they came: the file says so, and so does report while it listens."""
+        self.capture('-q', '-i', 'v1', wait=2.5)
+        file = ngfile.read(self.out)
+        silent = file.ends[0] - file.packets[-1].time_ns
+        self.assertTrue(1.5e9 < silent < 60e9, silent)
+        self.assertAlmostEqual(json.loads(self.run_command('report', '--json', self.out))['silent_ns'], silent)
+        run = network.Run(command.RPCRDMA, 'report', '--json', '-i', 'v1')
+        self.send(packet.data for packet in self.packets())
+        time.sleep(2.5)
+        status, out, err = run.finish(network.signal.SIGINT)
+        self.assertEqual(status, 0, err)
+        self.assertTrue(1.5e9 < json.loads(out)['silent_ns'] < 60e9, out[:1000])
+
     def test_filter(self):
         self.capture('-q', '-i', 'v1', '-f', 'udp port 4791', '-s', '200')
         file = ngfile.read(self.out)

@@ -31,6 +31,7 @@ class File(NamedTuple):
     packets: list
     statistics: dict  # by interface: {option: number}, of the last block
     comment: str = ''
+    ends: dict = None  # by interface: ns until which packets were awaited, where the last block says so
     since: dict = None  # by interface: ns from which its statistics count, where the last block says so
 
     def replayed(self):
@@ -62,7 +63,7 @@ def text(found, code):
 def read(path):
     with open(path, 'rb') as file:
         blob = file.read()
-    result, at = File([], [], {}, since={}), 0
+    result, at = File([], [], {}, since={}, ends={}), 0
     while at < len(blob):
         kind, total = struct.unpack_from('=II', blob, at)
         assert total % 4 == 0 and total >= 12 and at + total <= len(blob), f'{path}: byte {at}'
@@ -97,12 +98,14 @@ def read(path):
             assert number < len(result.interfaces)
             found = options(body[12:])
             result.since.pop(number, None)
-            if 2 in found:
-                high, low = struct.unpack('=II', found[2])
-                scale = 10 ** (9 - result.interfaces[number].resolution)
-                result.since[number] = (high << 32 | low) * scale + result.interfaces[number].offset_s * 10**9
+            result.ends.pop(number, None)
+            for code, into in ((2, result.since), (3, result.ends)):
+                if code in found:
+                    high, low = struct.unpack('=II', found[code])
+                    scale = 10 ** (9 - result.interfaces[number].resolution)
+                    into[number] = (high << 32 | low) * scale + result.interfaces[number].offset_s * 10**9
             result.statistics[number] = {
-                code: int.from_bytes(value, 'little') for code, value in found.items() if code not in (1, 2)}
+                code: int.from_bytes(value, 'little') for code, value in found.items() if code not in (1, 2, 3)}
         else:
             raise AssertionError(f'{path}: byte {at}: block type {kind}')
         at += total

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report where a server hangs and nothing passes any more: until when packets were awaited is in the file, or is not known."""
+import json
+import os
+import struct
+import sys
+import unittest
+
+from command import CommandTest
+import pcap
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+
+SECOND = 10**9
+LATEST = (1 << 64) - 1
+
+
+def block(kind, body):
+    length = len(body) + 12
+    return struct.pack('=II', kind, length) + body + struct.pack('=I', length)
+
+
+def option(code, value):
+    return struct.pack('=HH', code, len(value)) + value + bytes(-len(value) % 4)
+
+
+def time_of(ns):
+    return struct.pack('=II', ns >> 32, ns & 0xffffffff)
+
+
+class SilentEnd(CommandTest):
+    def pcapng(self, name, packets, end_ns=None):
+        """Nanoseconds; end_ns: isb_endtime, as dumpcap and Wireshark write it."""
+        path = os.path.join(self.folder, name)
+        with open(path, 'wb') as out:
+            out.write(block(0x0a0d0d0a, struct.pack('=IHHq', 0x1a2b3c4d, 1, 0, -1)))
+            out.write(block(1, struct.pack('=HHI', 1, 0, 0) + option(9, bytes([9])) + option(0, b'')))
+            for packet in packets:
+                size = len(packet.data)
+                out.write(block(6, bytes(4) + time_of(packet.time_ns) + struct.pack('=II', size, size) + packet.data +
+                                bytes(-size % 4)))
+            if end_ns is not None:
+                out.write(block(5, bytes(4) + time_of(packets[-1].time_ns) + option(2, time_of(packets[0].time_ns)) +
+                                option(3, time_of(end_ns)) + option(0, b'')))
+        return path
+
+    def hang(self, acknowledged=True):
+        """The server has three Calls, and nothing passes any more."""
+        def say(c, _):
+            c.null()
+            for _ in range(3):
+                c.call(rule_talk.NULL)
+            if not acknowledged:
+                c.packets.pop()
+        path = os.path.join(self.folder, 'hang.pcap')
+        rules.write(path, say, True)
+        return path, pcap.read(path)[0]
+
+    def report(self, *paths):
+        return json.loads(self.run_command('report', '--json', *paths))
+
+    def test_the_file_says(self):
+        _, packets = self.hang()
+        last = packets[-1].time_ns
+        path = self.pcapng('said.pcapng', packets, last + 60 * SECOND)
+        one = self.report(path)
+        self.assertEqual((one['verdict'], one['silent_ns'], one['under_way']), ('causes', 60 * SECOND, 0))
+        cause, = one['causes']
+        self.assertEqual((cause['cause'], cause['rpcs']), ('unanswered', 3))
+        self.assertIn('for the last 60.0 s of the capture', cause['text'])
+        self.assertIn('silent    60.000 s from the last packet', self.run_command('report', path))
+
+    def test_soon(self):
+        """Half a second is no hang, and it is known."""
+        _, packets = self.hang()
+        path = self.pcapng('soon.pcapng', packets, packets[-1].time_ns + SECOND // 2)
+        one = self.report(path)
+        self.assertEqual((one['verdict'], one['silent_ns'], one['under_way']), ('healthy', SECOND // 2, 3))
+        text = self.run_command('report', path)
+        self.assertTrue(text.startswith('Healthy: '), text)
+        self.assertIn('3 Calls were under way when the capture ended.', text)
+
+    def test_not_believed(self):
+        """A time before the last packet, years behind it, or none at all."""
+        _, packets = self.hang()
+        last = packets[-1].time_ns
+        for end in (0, 1, last - SECOND, last + 400 * 86400 * SECOND, LATEST):
+            one = self.report(self.pcapng('lie.pcapng', packets, end))
+            self.assertEqual((one['verdict'], one.get('silent_ns'), one['under_way']), ('healthy', None, 3), end)
+
+    def test_not_known(self):
+        for acknowledged in (True, False):
+            path, _ = self.hang(acknowledged)
+            text = self.run_command('report', path)
+            self.assertEqual(text.startswith('Healthy up to its last packet: '), acknowledged, text)
+            self.assertIn('3 Calls were under way when the last packet passed: how long they waited', text)
+            page = os.path.join(self.folder, 'page.html')
+            self.run_command('report', '--html', page, path)
+            with open(page, encoding='utf-8') as html:
+                self.assertEqual('class="verdict healthy"' in html.read(), not acknowledged)
+
+    def test_several(self):
+        """The end is that of the last: one that ended before says nothing."""
+        _, packets = self.hang()
+        half = len(packets) // 2
+        first = self.pcapng('a.pcapng', packets[:half], packets[half].time_ns)
+        for end, silent in ((packets[-1].time_ns + 5 * SECOND, 5 * SECOND), (None, None)):
+            one = self.report(first, self.pcapng('b.pcapng', packets[half:], end))
+            self.assertEqual(one.get('silent_ns'), silent)
+            self.assertEqual([cause['rpcs'] for cause in one['causes']], [3] if silent else [])
+
+    def test_not_to_its_end(self):
+        """-c: what follows is not read, nor until when."""
+        _, packets = self.hang()
+        path = self.pcapng('counted.pcapng', packets, packets[-1].time_ns + 60 * SECOND)
+        one = json.loads(self.run_command('report', '--json', '-c', str(len(packets) - 1), path))
+        self.assertEqual((one.get('silent_ns'), one['causes']), (None, []))
+
+
+if __name__ == '__main__':
+    unittest.main()
