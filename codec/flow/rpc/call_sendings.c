@@ -61,6 +61,35 @@ void rpc_sendings_here(struct rpc_transaction *t, uint64_t frame)
     t->sent_frame = frame;
 }
 
+void rpc_sendings_answered(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+{
+    struct rpc_conn *c = rpc_of(t->conn);
+
+    if (t->sent_frame == 0 || !c)
+        return;
+    if (!c->twice)
+        c->twice = flow_alloc(&rpcs->context->memory, RPC_TWICE * sizeof(*c->twice));
+    if (!c->twice)
+        return;
+    c->twice[c->n_twice++ % RPC_TWICE] = (struct rpc_twice){
+        .xid = t->pub.xid, .left = t->sent_earlier, .caller = (uint8_t)t->pub.caller_end};
+}
+
+bool rpc_sendings_answers(const struct flow_conn *conn, int caller, uint32_t xid)
+{
+    const struct rpc_conn *c = rpc_of(conn);
+
+    for (uint32_t i = 0; c->twice && i < RPC_TWICE; i++) {
+        struct rpc_twice *one = &c->twice[i];
+
+        if (one->left > 0 && one->xid == xid && one->caller == caller) {
+            one->left--;
+            return true;
+        }
+    }
+    return false;
+}
+
 static struct rpc_sendings *of(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
 {
     return rpcs->sendings && t->remembered > 0 ? &rpcs->sendings[t->remembered - 1] : NULL;

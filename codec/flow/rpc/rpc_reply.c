@@ -93,6 +93,8 @@ RPCRDMA_APART void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn,
         t = NULL;
     }
     if (!t) {
+        if (!m->call_known && rpc_sendings_answers(conn, caller, msg->xid))
+            return; /* what it is of was told */
         t = rpc_begin(rpcs, conn, caller, msg->xid, m->call);
         if (!t)
             return;

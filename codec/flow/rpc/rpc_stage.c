@@ -337,6 +337,7 @@ void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn)
                                               .offset = -1,
                                               .arg = {c->unknown_bytes, c->unknown_packets}});
     flow_release(&rpcs->context->memory, c->retired, RPC_RETIRED * sizeof(*c->retired));
+    flow_release(&rpcs->context->memory, c->twice, RPC_TWICE * sizeof(*c->twice));
     flow_release(&rpcs->context->memory, c, sizeof(*c));
     *flow_conn_slot(conn, FLOW_SLOT_RPC) = NULL;
 }

@@ -39,6 +39,7 @@
 enum {
     RPC_HELD = RPCRDMA_BOUND(1024, 2), /* Replies that wait for data */
     RPC_RETIRED = 32,                  /* regions whose Call was answered; a power of two */
+    RPC_TWICE = 32,                    /* likewise, of struct rpc_twice */
 };
 /* A Reply that came before its data waits this long: the data travelled before it (a Write) or was
  * answered before it (a Read), so only the capture can have changed their order. */
@@ -69,6 +70,12 @@ struct rpc_reply {
     bool waits;
     struct rpc_awaited awaited;     /* valid where it is begun */
     struct rpcrdma_message message; /* on `header`; valid where `ready` */
+};
+
+/* A Call that was sent more than once on its connection, and answered: each Send may be. */
+struct rpc_twice {
+    uint32_t xid, left; /* Replies that may still come */
+    uint8_t caller;
 };
 
 /* A region whose Call was answered. */
@@ -128,6 +135,7 @@ struct rpc_transaction {
     uint32_t sent_before;  /* its Call: on other connections, */
     uint32_t sent_earlier; /* and on this one, as another Send than the latest, */
     uint64_t sent_frame;   /* which is in this frame; 0: there is one Send */
+    bool call_kept;        /* pub.call is an earlier Send's, which had arrived when this one came */
     struct rpc_data_timing data;
     struct rpc_wait held[2];  /* Call, Reply: the longest wait for a credit between its parts */
     int64_t held_ns[2];       /* all of them */
@@ -170,6 +178,8 @@ struct rpc_conn {
     struct rpc_retired *retired; /* RPC_RETIRED of them; NULL: none yet. Owned */
     struct rpc_astray astray;    /* the latest handle, length 0: none; whether it was reported */
     uint32_t n_retired, n_astray;
+    struct rpc_twice *twice; /* RPC_TWICE of them; NULL: none yet. Owned */
+    uint32_t n_twice;
 };
 
 /* How often a Call that flow/message remembers was sent. */
@@ -250,6 +260,11 @@ uint32_t rpc_sendings_total(const struct flow_rpcs *rpcs, const struct rpc_trans
                             uint32_t own);
 /* The Call is retransmitted as another Send on its connection, in this frame. */
 void rpc_sendings_here(struct rpc_transaction *t, uint64_t frame);
+/* It was answered. */
+void rpc_sendings_answered(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
+/* A Reply to no Call that is outstanding: whether it answers another Send of one that had another
+ * Reply. */
+bool rpc_sendings_answers(const struct flow_conn *conn, int caller, uint32_t xid);
 /* The transaction goes. */
 void rpc_sendings_over(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
 

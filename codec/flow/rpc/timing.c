@@ -37,12 +37,25 @@ static void held(struct rpc_transaction *t, int which, const struct flow_message
         t->held[which] = (struct rpc_wait){ns, m->held.from_frame, m->held.to_frame};
 }
 
+/* Another Send of the Call is at hand: what became of the one before. The Responder has the Call
+ * from the first on that arrived, whatever its client did when no Reply came. */
+RPCRDMA_RARE static void keep_arrival(const struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    struct rpcrdma_delivery *call = &t->pub.call;
+
+    if (rpcs->context->delivery && call->state != RPCRDMA_DELIVERED)
+        rpc_delivery_find(t, &t->call_place, call);
+    t->call_kept = call->state == RPCRDMA_DELIVERED;
+}
+
 void rpc_timing_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                      const struct flow_message *m)
 {
+    if (t->sent_frame != 0 && t->sent_frame == m->send->frame)
+        keep_arrival(rpcs, t);
     place(rpcs, t, &t->call_place, m);
     held(t, CALL, m);
-    if (t->pub.call.first_frame != 0)
+    if (t->pub.call.first_frame != 0 && !t->call_kept)
         t->pub.call = (struct rpcrdma_delivery){0};
 }
 
@@ -233,7 +246,7 @@ static void arrived_late(const struct rpc_transaction *t, struct rpcrdma_deliver
     const struct flow_delivery *d = rpc_delivery_towards(t->conn, 1 - t->call_place.sender);
     struct rpcrdma_delivery now;
 
-    if (!d || !flow_delivery_at_two(d))
+    if (!d || t->call_kept || !flow_delivery_at_two(d))
         return;
     rpc_delivery_find(t, &t->call_place, &now);
     call->arrived_frame = now.arrived_frame;

@@ -275,6 +275,8 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         rpc_check_unanswered(rpcs, t);
     } else if (!t->has_call) {
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_NO_CALL, 0, NULL, 0, 0, 0);
+    } else {
+        rpc_sendings_answered(rpcs, t);
     }
     if (t->dropped)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_MEMORY_LIMIT, 0, NULL,

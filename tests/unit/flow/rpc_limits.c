@@ -71,6 +71,37 @@ static void a_call_again_while_outstanding(void **state)
     assert_int_equal(t->t.write_chunk_length, SIZE);
 }
 
+/* A server without a Reply cache answers each sending: the second Reply is of the same RPC. A third
+ * is of none that was seen. */
+static void each_sending_is_answered(void **state)
+{
+    enum { GETATTR = 1, REPLIES = 3 };
+
+    (void)state;
+    for (uint32_t sendings = 1; sendings <= 2; sendings++) {
+        for (uint32_t i = 0; i < sendings; i++) {
+            call(30, GETATTR, HANDLE);
+            rig.rig.time_ns += 5000000;
+        }
+        for (uint32_t i = 0; i < REPLIES; i++) {
+            struct rpc_header h;
+
+            rpc_reply_header(&part, 30);
+            rpc_header_init(&h, 30, MSG);
+            rpc_send(&rig, false, &h, part.data, part.n);
+            rig.rig.time_ns += RPC_HOLD_NS + 1;
+        }
+        rpc_rig_end(&rig);
+        assert_int_equal(rig.transactions, 1 + REPLIES - sendings);
+        for (size_t i = 0; i < rig.transactions; i++)
+            assert_int_equal(told(&rig.transaction[i], RPCRDMA_RULE_RPC_NO_CALL), i > 0);
+        if (sendings < 2) {
+            rpc_rig_free(&rig);
+            rpc_rig_begin(&rig, NULL, true);
+        }
+    }
+}
+
 /* Another procedure, version or program under an outstanding XID is another RPC: the first has no
  * Reply. */
 static void another_call_with_the_xid(void **state)
@@ -438,6 +469,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_call_again_while_outstanding),
+        TEST(each_sending_is_answered),
         TEST(another_call_with_the_xid),
         TEST(a_write_captured_late),
         TEST(reads_without_end),

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A Call that its client sends again on the same connection, as no Reply came: the server has had it since the first."""
+import json
+import os
+import sys
+import unittest
+
+from command import CommandTest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+
+SECOND = 10**9
+ATTRIBUTES = bytes(4) + rule_talk.ATTRIBUTES
+
+
+class Again(CommandTest):
+    def capture(self, replies, acknowledged=True):
+        def say(c, _):
+            c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            if not acknowledged:
+                c.packets.pop()
+            c.clock.now += 60 * SECOND
+            c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+            for _ in range(replies):
+                c.reply(xid, ATTRIBUTES)
+            c.null()
+        path = os.path.join(self.folder, 'again.pcap')
+        rules.write(path, say, True)
+        return path
+
+    def rpcs(self, path):
+        return [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+
+    def test_the_server_had_it(self):
+        """Or it did not arrive, or its Ack did not: then the second Send counts."""
+        for acknowledged in (True, False):
+            path = self.capture(1, acknowledged)
+            _, one, _ = self.rpcs(path)
+            delivery, phases = one['call_delivery'], one['phases']
+            self.assertEqual(one['transmissions'], 2)
+            self.assertEqual(delivery['first_frame'] == one['call_frame'], acknowledged)
+            self.assertEqual(phases['call_ns'] < SECOND, acknowledged, phases)
+            self.assertEqual(phases['server_ns'] > 59 * SECOND, acknowledged, phases)
+            report = json.loads(self.run_command('report', '--json', path))
+            self.assertEqual([cause['cause'] for cause in report['causes']], ['slow-server'] * acknowledged)
+            trace = self.run_command('trace', '--xid', one['xid'], path)
+            acks = [line for line in trace.splitlines() if 'Ack' in line and '<-' in line]
+            self.assertEqual('Call delivered' in acks[0], acknowledged or len(acks) == 1, trace)
+
+    def test_each_is_answered(self):
+        """A server without a Reply cache: nothing is missing in the capture. A third Reply is of no Call that was seen."""
+        for replies in (1, 2, 3):
+            path = self.capture(replies)
+            self.assertEqual(len(self.rpcs(path)), 3 + (replies == 3))
+            report = json.loads(self.run_command('report', '--json', path))
+            self.assertEqual(report['replies_without_call'], replies == 3)
+            self.assertEqual('capture-incomplete' in [cause['cause'] for cause in report['causes']], replies == 3)
+
+
+if __name__ == '__main__':
+    unittest.main()
