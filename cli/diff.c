@@ -6,7 +6,6 @@
 
 #include "filter/where.h"
 #include "finish.h"
-#include "keyed_hash.h"
 #include "pipeline.h"
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
@@ -133,30 +132,20 @@ static gint by_time(gconstpointer a, gconstpointer b)
 
 static GArray *rows_of(struct side sides[2])
 {
+    GArray *pairs = groups_pairs(sides[0].groups, sides[1].groups);
     GArray *rows = g_array_new(FALSE, TRUE, sizeof(struct row));
-    GHashTable *index = g_hash_table_new(keyed_hash_string, g_str_equal);
 
-    for (int i = 0; i < 2; i++)
-        for (guint k = 0; k < sides[i].groups->groups->len; k++) {
-            const struct group *g = g_ptr_array_index(sides[i].groups->groups, k);
-            /* a file may have the name that the others have */
-            char *key = g == sides[i].groups->others ? "\n" : g->name;
-            guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, key));
+    for (guint k = 0; k < pairs->len; k++) {
+        const struct groups_pair *pair = &g_array_index(pairs, struct groups_pair, k);
+        struct row row = {.of = {pair->of[0], pair->of[1]}};
 
-            if (at == 0) {
-                g_array_set_size(rows, at = rows->len + 1);
-                g_hash_table_insert(index, key, GUINT_TO_POINTER(at));
-            }
-            g_array_index(rows, struct row, at - 1).of[i] = g;
-            g_array_index(rows, struct row, at - 1).time_ns += g->latency.sum_ns;
-        }
-    for (guint k = 0; k < rows->len; k++) {
-        struct row *row = &g_array_index(rows, struct row, k);
-
-        row->verdict = decide(sides, row);
+        for (int i = 0; i < 2; i++)
+            row.time_ns += row.of[i] ? row.of[i]->latency.sum_ns : 0;
+        row.verdict = decide(sides, &row);
+        g_array_append_val(rows, row);
     }
     g_array_sort(rows, by_time);
-    g_hash_table_destroy(index);
+    g_array_free(pairs, TRUE);
     return rows;
 }
 
@@ -218,6 +207,8 @@ static int64_t p95(const struct latency *latency)
 
 static void text_row(struct out *out, const struct side sides[2], const struct row *row)
 {
+    const struct group *shown = row->of[0] ? row->of[0] : row->of[1];
+
     for (int i = 0; i < 2; i++)
         number(out, W_COUNT, row->of[i] != NULL, "%.0f",
                row->of[i] ? (double)row->of[i]->calls : 0);
@@ -234,7 +225,9 @@ static void text_row(struct out *out, const struct side sides[2], const struct r
     out_style(out, row->verdict == SLOWER ? OUT_WARNING : OUT_PLAIN);
     cell(out, W_VERDICT, verdicts[row->verdict]);
     out_style(out, OUT_PLAIN);
-    out_foreign(out, (row->of[0] ? row->of[0] : row->of[1])->name);
+    out_foreign(out, shown->name);
+    if (shown->apart)
+        out_foreign(out, shown->apart);
     out_line(out);
 }
 

@@ -143,9 +143,33 @@ static void detach(struct nfs_paths *paths, struct node *node)
     node->parent = NULL;
 }
 
+static void forget_name(struct nfs_paths *paths, struct node *node)
+{
+    detach(paths, node);
+    if (node->name)
+        paths->bytes -= strlen(node->name);
+    g_free(node->name);
+    node->name = NULL;
+}
+
+static struct node *child(const struct nfs_paths *paths, struct node *parent, const char *name,
+                          size_t length)
+{
+    char text[NFS_NAME + 1];
+    struct node key = {.parent = parent, .name = text};
+
+    if (length == 0 || length > NFS_NAME)
+        return NULL;
+    memcpy(text, name, length);
+    text[length] = '\0';
+    return g_hash_table_lookup(paths->by_name, &key);
+}
+
 static void name_node(struct nfs_paths *paths, struct node *node, struct node *parent,
                       const char *name, size_t length)
 {
+    struct node *old;
+
     if (node->name && node->parent == parent && strlen(node->name) == length &&
         memcmp(node->name, name, length) == 0)
         return;
@@ -155,10 +179,10 @@ static void name_node(struct nfs_paths *paths, struct node *node, struct node *p
         paths->dropped++;
         return;
     }
-    detach(paths, node);
-    if (node->name)
-        paths->bytes -= strlen(node->name);
-    g_free(node->name);
+    old = parent ? child(paths, parent, name, length) : NULL;
+    if (old && old != node)
+        forget_name(paths, old); /* another file has it now */
+    forget_name(paths, node);
     node->name = g_strndup(name, length);
     paths->bytes += strlen(node->name);
     node->parent = parent;
@@ -195,18 +219,31 @@ void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *add
                       const struct nfs_handle *to, const struct nfs_name *new_name)
 {
     uint64_t server = server_of(paths, address);
-    struct node key = {.parent = find(paths, server, from)}, *node, *parent;
-    char text[NFS_NAME + 1];
+    struct node *directory = find(paths, server, from), *node, *parent;
 
-    if (!key.parent || name->length == 0 || new_name->length == 0)
+    if (!directory || new_name->length == 0)
         return;
-    memcpy(text, name->text, name->length);
-    text[name->length] = '\0';
-    key.name = text;
-    node = g_hash_table_lookup(paths->by_name, &key);
+    node = child(paths, directory, name->text, name->length);
     parent = make(paths, server, to);
     if (node && parent)
         name_node(paths, node, parent, new_name->text, new_name->length);
+}
+
+bool nfs_paths_file(struct nfs_paths *paths, const struct rpcrdma_address *address,
+                    const struct nfs_handle *handle, const struct nfs_name *name,
+                    struct nfs_handle *file)
+{
+    struct node *node;
+
+    if (name->length == 0) {
+        *file = *handle;
+        return handle->length > 0 || handle->root;
+    }
+    node = find(paths, server_of(paths, address), handle);
+    node = node ? child(paths, node, name->text, name->length) : NULL;
+    if (node)
+        *file = node->handle;
+    return node != NULL;
 }
 
 /* Puts text before what stands at buf[*at]. */

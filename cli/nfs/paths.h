@@ -29,6 +29,11 @@ void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *ser
                       const struct nfs_handle *from, const struct nfs_name *name,
                       const struct nfs_handle *to, const struct nfs_name *new_name);
 
+/* The handle of `name` in the directory `handle`; *file may be *handle. False: it is not known. */
+bool nfs_paths_file(struct nfs_paths *paths, const struct rpcrdma_address *server,
+                    const struct nfs_handle *handle, const struct nfs_name *name,
+                    struct nfs_handle *file);
+
 enum { NFS_PATH = 1024 };
 
 /* Writes the path of `name` (length 0: none) in the directory `handle`, or of `handle` itself. It

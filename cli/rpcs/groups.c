@@ -41,14 +41,15 @@ static guint group_hash(gconstpointer p)
 {
     const struct group *g = p;
 
-    return keyed_hash_string(g->name) + keyed_hash_numbers((guint64)g->interval, 0);
+    return keyed_hash(g->key, g->key_length) + keyed_hash_numbers((guint64)g->interval, 0);
 }
 
 static gboolean group_equal(gconstpointer a, gconstpointer b)
 {
     const struct group *x = a, *y = b;
 
-    return x->interval == y->interval && strcmp(x->name, y->name) == 0;
+    return x->interval == y->interval && x->key_length == y->key_length &&
+           memcmp(x->key, y->key, x->key_length) == 0;
 }
 
 static void group_free(gpointer p)
@@ -56,7 +57,10 @@ static void group_free(gpointer p)
     struct group *group = p;
 
     latency_clear(&group->latency);
+    if (group->key != group->name)
+        g_free(group->key);
     g_free(group->name);
+    g_free(group->apart);
     g_free(group);
 }
 
@@ -127,16 +131,7 @@ static void name_of(const struct groups *groups, const struct rpc *rpc, char *na
         snprintf(name, size, "%u", (unsigned)t->connection->number);
         break;
     case GROUPS_FILE:
-        n = rpc_path(rpc, name);
-        if (n == 0 && rpc->nfs->handle.length > 0) { /* the handle, at least */
-            n = (size_t)snprintf(name, size, "handle ");
-            for (unsigned i = 0; i < rpc->nfs->handle.length && n + 3 < size; i++)
-                n += (size_t)snprintf(name + n, size - n, "%02x", rpc->nfs->handle.bytes[i]);
-        }
-        name[n] = '\0';
-        if (n == 0)
-            g_strlcpy(name, "(no file)", size);
-        break;
+        break; /* rpcs/groups_file.c */
     case GROUPS_USER:
         if (rpc->nfs->has_user)
             snprintf(name, size, "%u", (unsigned)rpc->nfs->user);
@@ -192,10 +187,71 @@ static bool same_key(const struct groups *groups, const struct groups_recent *a,
             memcmp(&a->address, &b->address, sizeof(a->address)) == 0);
 }
 
+static void set_key(struct groups *groups, struct group *group, const void *key, size_t length)
+{
+    if (group->key != group->name) {
+        groups->bytes -= group->key_length;
+        g_free(group->key);
+    }
+    group->key = g_memdup2(key, length);
+    group->key_length = length;
+    groups->bytes += length;
+}
+
+static void rename_(struct groups *groups, struct group *group, const char *name)
+{
+    if (strcmp(group->name, name) == 0 || g_str_has_prefix(name, "handle "))
+        return;
+    groups->bytes += strlen(name);
+    groups->bytes -= strlen(group->name);
+    g_free(group->name);
+    group->name = g_strdup(name);
+}
+
+/* The group of a file, and its key and name. It has the newest of its names. */
+static struct group *find_file(struct groups *groups, const struct rpc *rpc,
+                               char key[GROUPS_FILE_KEY], char name[NFS_PATH + 1])
+{
+    struct groups_file said, found;
+    struct group *group;
+    char other[GROUPS_FILE_KEY];
+
+    groups_file_of(rpc, &said, &found);
+    groups_file_name(rpc, &found, name);
+    groups->key.key = key;
+    groups->key.key_length = groups_file_key(&found, key);
+    group = g_hash_table_lookup(groups->table, &groups->key);
+    if (!group && found.name.length == 0 && said.name.length > 0) {
+        /* it was asked for before its handle was known, or before it was there */
+        groups->key.key = other;
+        groups->key.key_length = groups_file_key(&said, other);
+        group = g_hash_table_lookup(groups->table, &groups->key);
+        groups->key.key = key;
+        groups->key.key_length = groups_file_key(&found, key);
+        if (group) {
+            g_hash_table_remove(groups->table, group);
+            set_key(groups, group, key, groups->key.key_length);
+            g_hash_table_add(groups->table, group);
+        }
+    }
+    if (group)
+        rename_(groups, group, name);
+    return group;
+}
+
+static struct group *find_named(struct groups *groups, const struct rpc *rpc,
+                                char name[NFS_PATH + 1])
+{
+    name_of(groups, rpc, name, NFS_PATH + 1);
+    groups->key.key = name;
+    groups->key.key_length = strlen(name);
+    return g_hash_table_lookup(groups->table, &groups->key);
+}
+
 static struct group *find(struct groups *groups, const struct rpc *rpc)
 {
     enum { ADDED = 64 }; /* by the table and malloc */
-    char name[NFS_PATH + 1];
+    char name[NFS_PATH + 1], key[GROUPS_FILE_KEY];
     struct group *group;
     int64_t time_ns = rpc_time(rpc->transaction);
 
@@ -210,9 +266,8 @@ static struct group *find(struct groups *groups, const struct rpc *rpc)
         groups->key.interval =
             since < 0 ? -((-since - 1) / groups->interval_ns) - 1 : since / groups->interval_ns;
     }
-    name_of(groups, rpc, name, sizeof(name));
-    groups->key.name = name;
-    group = g_hash_table_lookup(groups->table, &groups->key);
+    group = groups->by == GROUPS_FILE ? find_file(groups, rpc, key, name)
+                                      : find_named(groups, rpc, name);
     if (group)
         return group;
     if (groups->groups->len >= groups->most || groups->bytes >= groups->max_bytes) {
@@ -223,6 +278,10 @@ static struct group *find(struct groups *groups, const struct rpc *rpc)
     }
     group = g_new0(struct group, 1);
     group->name = g_strdup(name);
+    group->key = group->name;
+    group->key_length = strlen(name);
+    if (groups->by == GROUPS_FILE && groups->left_out == 0)
+        set_key(groups, group, key, groups->key.key_length);
     group->interval = groups->key.interval;
     g_ptr_array_add(groups->groups, group);
     groups->bytes += sizeof(*group) + strlen(name) + ADDED;
@@ -381,7 +440,9 @@ static gint compare(gconstpointer a, gconstpointer b, gpointer data)
         return x->interval < y->interval ? -1 : 1;
     if (m < n || m > n)
         return m < n ? 1 : -1;
-    return strcmp(x->name, y->name);
+    return strcmp(x->name, y->name) != 0 ? strcmp(x->name, y->name)
+           : x->time_ns != y->time_ns    ? (x->time_ns < y->time_ns ? -1 : 1)
+                                         : 0;
 }
 
 void groups_sort(struct groups *groups, enum groups_sort sort)

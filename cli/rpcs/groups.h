@@ -30,14 +30,17 @@ enum groups_sort { GROUPS_BY_TIME, GROUPS_BY_LATENCY, GROUPS_BY_BYTES, GROUPS_BY
 enum { GROUPS_MOST = 4096 };
 
 struct group {
-    char *name;       /* "NFS V3 READ", "192.168.77.11", "/data/file" */
+    char *name; /* "NFS V3 READ", "192.168.77.11", "/data/file" */
+    void *key;  /* what tells it from others: its name, but of a file */
+    size_t key_length;
+    char *apart;      /* what tells a file from others with its name; NULL: nothing is needed */
     int64_t interval; /* number, from 0 */
     bool begun;
-    bool reverse;     /* all are from server to client */
-    int64_t time_ns;  /* of the first */
+    bool reverse;                    /* all are from server to client */
+    int64_t time_ns;                 /* of the first */
     uint32_t connection;             /* that all are of; 0: several */
     struct rpcrdma_address src, dst; /* client and server; family NONE: several */
-    uint64_t calls;   /* sendings; a transaction is one of them */
+    uint64_t calls;                  /* sendings; a transaction is one of them */
     uint64_t retransmitted, unanswered, no_call, incomplete;
     uint64_t rdma_errors, errors; /* answered by RDMA_ERROR; these, and what failed by its status */
     uint64_t call_bytes, reply_bytes;
@@ -48,9 +51,28 @@ struct group {
     int64_t stalled_ns;
 };
 
+/* GROUPS_FILE: what a file is known by. With a name: `handle` is the directory's. */
+struct groups_file {
+    struct rpcrdma_address server;
+    struct nfs_handle handle;
+    struct nfs_name name;
+};
+
+enum { GROUPS_FILE_KEY = sizeof(struct groups_file) };
+
+/* Puts it into the key; returns the key's length. */
+size_t groups_file_key(const struct groups_file *file, char key[GROUPS_FILE_KEY]);
+/* The file that an RPC is about: as its Call says it, and where its handle is known, by that. */
+void groups_file_of(const struct rpc *rpc, struct groups_file *said, struct groups_file *found);
+/* How it is shown: its path, else its handle. */
+void groups_file_name(const struct rpc *rpc, const struct groups_file *found,
+                      char name[NFS_PATH + 1]);
+/* The handle in a key. False: it has none. */
+bool groups_file_handle(const struct group *group, const uint8_t **handle, size_t *length);
+
 /* A group, and what its RPCs are known by without their name made. */
 struct groups_recent {
-    struct group *group; /* NULL: none */
+    struct group *group;         /* NULL: none */
     uint64_t program, procedure; /* with its version; with its direction */
     struct rpcrdma_address address;
 };
@@ -66,7 +88,7 @@ struct groups {
     uint64_t left_out; /* RPCs that went to others */
     uint64_t rough;    /* RPCs whose latencies are counted next to where they belong */
     size_t bytes, max_bytes;
-    int64_t start_ns;  /* of the intervals */
+    int64_t start_ns; /* of the intervals */
     bool started;
     struct group key; /* of lookups */
     struct groups_recent *recent; /* by what they are known by; a power of two */
@@ -91,6 +113,15 @@ void groups_expect(const struct groups *groups, const struct rpcrdma_address *cl
 struct group *groups_add(struct groups *groups, const struct rpc *rpc);
 /* Of the times that go into latency_ns. */
 void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *one);
+/* Of two captures, side by side; NULL: that one has none. */
+struct groups_pair {
+    struct group *of[2];
+};
+
+/* All groups of both, each once: of struct groups_pair. Files of one name are told apart. */
+GArray *groups_pairs(const struct groups *first, const struct groups *second);
+/* Sets what tells apart the files among these that have one name. */
+void groups_tell_apart(const GPtrArray *groups);
 /* What the bounds left out, on standard error. */
 void groups_complain(const struct groups *groups);
 void groups_sort(struct groups *groups, enum groups_sort sort);

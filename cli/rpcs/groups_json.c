@@ -20,10 +20,17 @@ void latency_json(struct json *json, struct json_key key, const struct latency *
 
 void group_json(struct json *json, const struct group *g, int64_t span_ns)
 {
+    const uint8_t *handle;
+    size_t length;
+
     if (g->connection > 0)
         json_number(json, KEY(connection), g->connection);
     view_json_address(json, KEY(src), &g->src);
     view_json_address(json, KEY(dst), &g->dst);
+    if (groups_file_handle(g, &handle, &length)) {
+        json_key(json, KEY(filehandle));
+        json_hex_bytes(json, handle, length);
+    }
     json_number(json, KEY(calls), g->calls);
     json_number(json, KEY(retransmitted), g->retransmitted);
     json_number(json, KEY(unanswered), g->unanswered);

@@ -173,6 +173,7 @@ void groups_text(const struct groups *groups, const struct groups_shown *shown, 
     int64_t span = groups->interval_ns > 0 ? groups->interval_ns : shown->span_ns;
     const struct table table = table_of(groups, out);
 
+    groups_tell_apart(groups->groups);
     put_titles(groups, &table);
     for (guint i = 0; i < groups->groups->len && (shown->top == 0 || i < shown->top); i++) {
         const struct group *g = g_ptr_array_index(groups->groups, i);
@@ -208,6 +209,8 @@ void groups_text(const struct groups *groups, const struct groups_shown *shown, 
         cell(&table, ERRORS, "%llu", (unsigned long long)g->errors);
         if (groups->by != GROUPS_ALL)
             out_foreign(out, group_title(groups, g, host));
+        if (g->apart)
+            out_foreign(out, g->apart);
         put_odd(out, "without Reply", g->unanswered);
         put_odd(out, g->no_call == 1 ? "Reply without Call" : "Replies without Call", g->no_call);
         put_odd(out, "incomplete", g->incomplete);
