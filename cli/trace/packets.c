@@ -6,6 +6,8 @@
 enum {
     MESSAGE_PACKETS = 65536, /* looked at, back from a message's last */
     STEPS = 64,              /* back, for each packet that comes: more is not usual */
+    CALL_PACKETS = 4096,     /* of one Call, before that which completes it */
+    LOOKS = 4096,            /* through the ring: RPCs that are under way with a frame */
 };
 
 struct packets *packets_new(size_t bytes, uint64_t frame)
@@ -16,6 +18,7 @@ struct packets *packets_new(size_t bytes, uint64_t frame)
     p->ring = g_new(struct packet, p->size);
     p->frame = frame;
     p->steps = MESSAGE_PACKETS;
+    p->looks = LOOKS;
     return p;
 }
 
@@ -169,23 +172,6 @@ static int way_of(const struct packet *packet, const struct rpcrdma_connection *
     return way;
 }
 
-bool packets_has(const struct packets *p, const struct rpcrdma_transaction *t)
-{
-    for (uint64_t i = p->asked; i < p->asked + p->n_asked; i++) {
-        const struct packet *packet = at(p, i);
-        uint64_t from;
-
-        if (i < first(p) || !packet->has_xid || packet->xid != t->xid ||
-            way_of(packet, t->connection) < 0)
-            continue;
-        from = begin(p, t);
-        if (packet->frame >= from && (t->reply_frame ? packet->frame <= t->reply_frame
-                                                     : packet->frame <= from + MESSAGE_PACKETS))
-            return true;
-    }
-    return false;
-}
-
 /* What is looked for. */
 struct search {
     const struct packets *p;
@@ -290,4 +276,67 @@ GArray *packets_of(const struct packets *p, const struct rpcrdma_transaction *t,
     select_packets(&s, found);
     g_array_free(s.mine, TRUE);
     return found;
+}
+
+static bool carries(const struct packets *p, const struct rpcrdma_transaction *t)
+{
+    for (uint64_t i = p->asked; i < p->asked + p->n_asked; i++) {
+        const struct packet *packet = at(p, i);
+        uint64_t from;
+
+        if (i < first(p) || !packet->has_xid || packet->xid != t->xid ||
+            way_of(packet, t->connection) < 0)
+            continue;
+        from = begin(p, t);
+        if (packet->frame >= from && (t->reply_frame ? packet->frame <= t->reply_frame
+                                                     : packet->frame <= from + MESSAGE_PACKETS))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the list of its packets has the one asked for. */
+static enum packets_part listed(const struct packets *p, const struct rpcrdma_transaction *t)
+{
+    struct search s = {
+        .p = p, .t = t, .from = begin(p, t), .mine = g_array_new(FALSE, FALSE, sizeof(guint64))};
+    enum packets_part part = PACKETS_NO_PART;
+    GArray *found;
+
+    find_mine(&s);
+    found = g_array_new(FALSE, FALSE, sizeof(struct packet));
+    select_packets(&s, found);
+    for (guint i = 0; i < found->len && part != PACKETS_PART; i++) {
+        const struct packet *packet = &g_array_index(found, struct packet, i);
+        int way = way_of(packet, t->connection);
+        guint64 request = key(1 - way, packet) & ~(guint64)2, response = request | 2;
+
+        if (packet->frame != p->frame)
+            continue;
+        part = is_request(packet) || is_response(packet) ||
+                       g_array_binary_search(s.mine, &request, by_number, NULL) ||
+                       g_array_binary_search(s.mine, &response, by_number, NULL)
+                   ? PACKETS_PART
+                   : PACKETS_LISTED;
+    }
+    g_array_free(found, TRUE);
+    g_array_free(s.mine, TRUE);
+    return part;
+}
+
+enum packets_part packets_has(struct packets *p, const struct rpcrdma_transaction *t)
+{
+    bool between = false;
+
+    if (p->n_asked == 0 || p->asked < first(p))
+        return PACKETS_NO_PART;
+    if (carries(p, t))
+        return PACKETS_PART;
+    for (uint64_t i = p->asked; i < p->asked + p->n_asked; i++)
+        between = between || way_of(at(p, i), t->connection) >= 0;
+    if (!between || (t->call_frame ? t->call_frame : t->reply_frame) > p->frame + CALL_PACKETS ||
+        p->looks == 0)
+        return PACKETS_NO_PART;
+    p->looks--;
+    return listed(p, t);
 }

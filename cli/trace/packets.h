@@ -37,6 +37,7 @@ struct packets {
     uint64_t count;          /* all that came */
     uint64_t frame;          /* asked for; 0: none */
     uint64_t asked, n_asked; /* its packets: the first one's number, how many */
+    uint32_t looks;          /* for the one asked for, that may still be taken */
     uint64_t steps;          /* that may be gone back; each packet adds some */
 };
 
@@ -50,8 +51,15 @@ void packets_transfer(struct packets *packets, const struct rpcrdma_data_transfe
 void packets_message(struct packets *packets, const struct rpcrdma_flow_message *message);
 void packets_repeated(struct packets *packets, const struct rpcrdma_repeated *repeated);
 
+enum packets_part {
+    PACKETS_NO_PART,
+    PACKETS_LISTED, /* it passed meanwhile: an Ack of several, a Nak of another's packet */
+    PACKETS_PART,   /* carries part of it, or answers a packet that does */
+};
+
 /* Whether the frame that was asked for is of this RPC. */
-bool packets_has(const struct packets *packets, const struct rpcrdma_transaction *transaction);
+enum packets_part packets_has(struct packets *packets,
+                              const struct rpcrdma_transaction *transaction);
 
 /* The packets of an RPC, in order: an array of struct packet, to be freed. *cut: the first ones are
  * not kept any more. */

@@ -88,10 +88,11 @@ static void keep(struct trace *trace, const struct rpcrdma_transaction *t)
     out_close(&out);
 }
 
-static bool has_frame(struct trace *trace, const struct rpcrdma_transaction *t)
+static enum packets_part has_frame(struct trace *trace, const struct rpcrdma_transaction *t)
 {
-    return trace->frame == t->call_frame || trace->frame == t->reply_frame ||
-           packets_has(trace->packets, t);
+    return trace->frame == t->call_frame || trace->frame == t->reply_frame
+               ? PACKETS_PART
+               : packets_has(trace->packets, t);
 }
 
 static void on_transaction(void *context, const struct rpcrdma_transaction *t)
@@ -105,8 +106,13 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
         else
             trace->others += t->xid == trace->xid;
     } else if (trace->by_frame) {
-        if (!one->found && has_frame(trace, t))
+        enum packets_part part =
+            trace->part == PACKETS_PART ? PACKETS_NO_PART : has_frame(trace, t);
+
+        if (part > trace->part) {
+            trace->part = part;
             keep(trace, t);
+        }
     } else if (t->has_latency && (!one->found || t->latency_ns > one->transaction.latency_ns)) {
         keep(trace, t);
     }

@@ -29,6 +29,7 @@ struct trace {
     struct packets *packets;
     struct details *details;
     bool by_xid, by_frame;
+    enum packets_part part; /* of `one` that `frame` is */
     uint32_t xid;
     uint64_t frame;
     struct traced one;

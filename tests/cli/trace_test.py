@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """trace: what it says of a packet that was there before. Only its sender sends a packet again: the network, a mirror
 port, and a second place of capture show the same one twice."""
+import collections
 import json
 import os
+import struct
 import sys
 import unittest
 
@@ -12,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 # pylint: disable=wrong-import-position
 import pcap
 import roce
+import talk
 import taps
 
 
@@ -68,6 +71,31 @@ class Trace(CommandTest):
         self.assertTrue(again[0]['retransmitted'])
         self.assertEqual(again[0]['operation'], 'Send')
         self.assertEqual(text.count(', retransmitted'), 1)
+
+    def test_each_packet_that_it_lists(self):
+        """An Ack and a Nak lead to their RPC, too: that whose packet they answer."""
+        path = capture('roce-nfs42-mini')
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+        asked = collections.Counter()
+        for rpc in rpcs[3:40:4]:
+            for row in map(json.loads, self.run_command('trace', '--json', '--frame', str(rpc['call_frame']), path).splitlines()):
+                found = self.run_command('trace', '--json', '--frame', str(row['frame']), path).splitlines()
+                self.assertIn(row['frame'], [json.loads(line)['frame'] for line in found])
+                asked[row['operation']] += 1
+        self.assertGreater(asked['Ack'], 10)
+
+    def test_acknowledgement_of_two(self):
+        """Of RPCs that are under way together an Ack is of that whose packet it names."""
+        out = []
+        one = talk.Talk(out, talk.End('10.0.0.1', 17, 100), talk.End('10.0.0.2', 18, 500), talk.Clock())
+        for xid in (1, 2):
+            one.send(one.client, struct.pack('>7I', xid, 1, 32, 0, 0, 0, 0) +
+                     struct.pack('>6I', xid, 0, 2, 100003, 3, 0) + bytes(16))
+        for xid in (1, 2):
+            one.send(one.server, struct.pack('>7I', xid, 1, 32, 0, 0, 0, 0) + struct.pack('>3I', xid, 1, 0) + bytes(12))
+        pcap.write(self.path, out)
+        for frame, xid in enumerate((1, 1, 2, 2, 1, 1, 2, 2), 1):
+            self.assertIn(f'XID 0x{xid:08x}', self.run_command('trace', '--frame', str(frame), self.path), frame)
 
 
 if __name__ == '__main__':
