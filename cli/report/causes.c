@@ -20,6 +20,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_SERVER_RESTARTED] = "server-restarted",
     [CAUSE_CLIENT_RESTARTED] = "client-restarted",
     [CAUSE_REMOTE_ERROR] = "remote-error",
+    [CAUSE_CONNECTION_REFUSED] = "connection-refused",
     [CAUSE_CREDITS] = "few-credits",
     [CAUSE_DELAY] = "delay",
     [CAUSE_TRANSFER] = "slow-transfer",
@@ -336,6 +337,17 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
                             : "capture with rpcrdma capture --slice, or a larger buffer (-B)");
 }
 
+/* Where there was never a connection, that is what is wrong. */
+static bool never_connected(const struct report *r)
+{
+    bool found = false;
+
+    for (unsigned i = 0; i < r->n_causes && r->pipeline->messages == 0; i++)
+        found = found || r->causes[i].id == CAUSE_CONNECTION_REFUSED ||
+                r->causes[i].id == CAUSE_CONNECTION_FAILED;
+    return found;
+}
+
 static void incomplete(struct report *r)
 {
     bool one_way = r->rpcs > 0 && r->answered == 0 && (r->one_way > 0 || all_one_way(r));
@@ -346,7 +358,7 @@ static void incomplete(struct report *r)
     lacks.gaps = report_gaps(r, &frame);
     lacks.calls = explained(r, &lacks.unseen);
 
-    r->undecided = r->rpcs == 0 || one_way || r->no_call * 2 > r->rpcs ||
+    r->undecided = (r->rpcs == 0 && !never_connected(r)) || one_way || r->no_call * 2 > r->rpcs ||
                    (r->n_causes == 0 && report_not_looked_at(r) > 0);
     if (r->pipeline->memory_limit > 0) {
         left_out(r);
@@ -414,6 +426,7 @@ void report_decide(struct report *r)
     g_list_free(all);
     report_keep_named(r);
     causes_of_remote_errors(r);
+    causes_of_attempts(r);
     causes_of_damage(r);
     slow_ends(r);
     incomplete(r);

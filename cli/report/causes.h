@@ -42,6 +42,9 @@ void causes_of_damage(struct report *r);
 bool report_remote_error(const struct report_connection *c);
 void causes_of_remote_errors(struct report *r);
 
+/* causes_attempts.c: the server refused to be connected to, and nothing was accepted since. */
+void causes_of_attempts(struct report *r);
+
 static inline double report_seconds(int64_t ns)
 {
     return (double)ns / 1e9;

@@ -92,7 +92,7 @@ static void healthy(const struct report *r, char *text, size_t size)
 
 void report_headline(const struct report *r, char *text, size_t size)
 {
-    if (r->pipeline->messages == 0)
+    if (r->pipeline->messages == 0 && r->undecided)
         snprintf(text, size, "%s",
                  r->pipeline->unread > 0 ? "No RPC-over-RDMA is in what could be read."
                                          : "No RPC-over-RDMA was captured.");

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of servers that refuse to be connected to: REJ, TCP's RST, an MPA Reply that rejects."""
+import json
+import os
+import sys
+import unittest
+
+from command import CommandTest
+import cm
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+from iwarp_talk import ACK, REJECT, RST, SYN, IwarpTalk
+import rule_talk
+import rules
+
+SECOND = 10**9
+INVALID_SERVICE, STALE, CONSUMER = 8, 10, 28
+
+
+def refused(c, number, reason, by_client=False):
+    one = rule_talk.Conversation(c.packets, number=number, clock=c.clock)
+    talk = one.talk
+    talk.datagram(one.client, cm.req(talk.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn, 5, *one.hosts))
+    if by_client:
+        talk.datagram(one.server, cm.rep(talk.remote_id, talk.local_id, one.server.qpn, 5))
+        talk.datagram(one.client, cm.rej(talk.local_id, talk.remote_id, reason))
+    else:
+        talk.datagram(one.server, cm.rej(0, talk.local_id, reason))
+    c.clock.now += 3 * SECOND
+
+
+class Attempts(CommandTest):
+    def report(self, talk):
+        path = os.path.join(self.folder, 'attempts.pcap')
+        rules.write(path, talk, True)
+        return json.loads(self.run_command('report', '--json', path)), self.run_command('report', path)
+
+    def only(self, talk, text, confidence='high'):
+        report, words = self.report(talk)
+        self.assertEqual([one['cause'] for one in report['causes']], ['connection-refused'], report['causes'])
+        self.assertIn(text, report['causes'][0]['text'])
+        self.assertEqual(report['causes'][0]['confidence'], confidence)
+        self.assertEqual((report['verdict'], report['text']), ('causes', report['causes'][0]['text']))
+        self.assertEqual(words.startswith('=> The server refused'), True, words)
+        return report['causes'][0]
+
+    def test_refused_from_the_start(self):
+        """Nothing but attempts, each of them refused."""
+        for reason, words in ((INVALID_SERVICE, '(REJ, invalid service ID: nothing listens for RDMA on port 20049)'),
+                              (CONSUMER, '(REJ, consumer reject: what listens on port 20049 does not want it)'),
+                              (3, '(REJ, no resources available (reason 3))')):
+            def talk(c, _, reason=reason):
+                for number in range(1, 6):
+                    refused(c, number, reason)
+            cause = self.only(talk, 'The server refused 5 attempts to connect within 12.0 s ' + words)
+            self.assertEqual((cause['connection'], cause['frame'], cause['dst']), (1, 2, rule_talk.SERVER))
+        cause = self.only(lambda c, _: refused(c, 1, CONSUMER), 'The server refused an attempt to connect (REJ', 'medium')
+        self.assertIn('it was tried once', cause['against'])
+
+    def test_refused_after_a_connection(self):
+        """One that worked and was closed by the client: what follows is not healthy."""
+        def talk(c, _):
+            c.null()
+            c.talk.disconnect()
+            c.clock.now += SECOND
+            for number in range(2, 12):
+                refused(c, number, INVALID_SERVICE)
+        self.only(talk, 'The server refused 10 attempts to connect within 27.0 s')
+
+    def test_over_tcp(self):
+        """iWARP: a RST to each SYN, to the MPA Request, or an MPA Reply that rejects."""
+        for how, words in (('syn', "(a RST answers TCP's SYN: nothing listens on port 20049)"),
+                           ('mpa', '(its MPA Reply rejects: what listens on port 20049 does not want it)')):
+            def talk(c, _, how=how):
+                for number in range(1, 4):
+                    one = c if number == 1 else c.beside(number)
+                    one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+                    if how == 'syn':
+                        one.talk.segment(one.client, flags=SYN)
+                        one.talk.segment(one.server, flags=RST | ACK, seq=0)
+                    else:
+                        one.talk.connect(None, replied=REJECT)
+                    c.clock.now += SECOND
+            self.only(talk, 'The server refused 3 attempts to connect within 2.0 s ' + words)
+
+    def test_no_such_thing(self):
+        """One was accepted later; the client refused what it did not want any more; another service's port."""
+        def accepted(c, _):
+            refused(c, 1, STALE)
+            c.clock.now -= 3 * SECOND - 10**6
+            c.beside(2).null()
+
+        def beside(c, _):
+            c.null()
+            refused(c, 2, STALE)
+            c.clock.now -= 3 * SECOND - 10**6
+            c.beside(3).null()
+            c.null()
+
+        def by_client(c, _):
+            c.null()
+            refused(c, 2, CONSUMER, by_client=True)
+            c.null()
+
+        def accepted_first(c, _):
+            """A REJ behind the server's own REP."""
+            c.begin()
+            c.talk.datagram(c.server, cm.rej(c.talk.remote_id, c.talk.local_id, CONSUMER))
+            c.beside(2).null()
+
+        def other_port(c, _):
+            for number in (1, 2):
+                one = c if number == 1 else c.beside(number)
+                one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+                one.talk.port[id(one.server)] = 443
+                one.talk.segment(one.client, flags=SYN)
+                one.talk.segment(one.server, flags=RST | ACK, seq=0)
+            c.beside(3).null()
+        for talk in (accepted, beside, by_client, accepted_first, other_port):
+            report, _ = self.report(talk)
+            self.assertEqual(report['causes'], [], talk.__name__)
+            self.assertEqual(report['verdict'], 'healthy', talk.__name__)
+
+    def test_one_too_many(self):
+        """Another one is in use all the while."""
+        def talk(c, _):
+            c.null()
+            for number in (2, 3):
+                refused(c, number, 3)
+            c.null()
+        report, _ = self.report(talk)
+        self.assertEqual([(one['cause'], one['confidence']) for one in report['causes']], [('connection-refused', 'medium')])
+        self.assertIn('connection 1 of the same hosts was in use meanwhile', report['causes'][0]['against'])
+
+
+if __name__ == '__main__':
+    unittest.main()
