@@ -209,6 +209,43 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
              report_seconds(slow->ns), nothing_lost ? " and without anything being lost" : "");
 }
 
+/* A way that is that long explains it, too: `delay` tells of it. */
+static bool way_explains(const struct report *r, const struct report_slow *reads)
+{
+    bool explains = false;
+
+    for (unsigned i = 0; i < r->n_causes; i++) {
+        const struct report_cause *c = &r->causes[i];
+
+        explains |=
+            c->id == CAUSE_DELAY && c->rpcs > 0 &&
+            2 * (double)c->time_ns / (double)c->rpcs * (double)reads->reads >= (double)reads->ns;
+    }
+    return explains;
+}
+
+static void slow_reads(struct report *r)
+{
+    const struct report_slow *slow = &r->slow_reads;
+    struct report_cause *cause;
+
+    if (slow->rpcs == 0 || way_explains(r, slow))
+        return;
+    cause = report_cause_add(r, CAUSE_CLIENT, CONFIDENCE_MEDIUM);
+    cause->rpcs = slow->rpcs;
+    cause->time_ns = slow->ns;
+    cause->frame = slow->frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "The client was slow to answer the server's RDMA Reads: %" PRIu64
+             " RPC%s of %.3g s or "
+             "more waited %.3f s in all between a Read request and its first response, with "
+             "nothing moving.",
+             slow->rpcs, plural(slow->rpcs), report_seconds(r->slow_ns), report_seconds(slow->ns));
+    snprintf(cause->against, sizeof(cause->against),
+             "the way to the client may be long, or PAUSE frames may have stopped it: capture at "
+             "the client, too");
+}
+
 static void slow_ends(struct report *r)
 {
     const struct report_flaws flaws = report_flaws(r);
@@ -219,6 +256,7 @@ static void slow_ends(struct report *r)
         return;
     slow_end(r, CAUSE_SERVER, &r->slow_server, nothing_lost);
     slow_end(r, CAUSE_CLIENT, &r->slow_client, nothing_lost);
+    slow_reads(r);
 }
 
 static size_t mib(const struct report *r)

@@ -184,6 +184,14 @@ static void note_status(struct report *r, const struct rpcrdma_transaction *t,
     error->count++;
 }
 
+static void note_slow_one(struct report_slow *slow, const struct rpcrdma_transaction *t, int64_t ns)
+{
+    if (slow->rpcs++ == 0)
+        slow->frame = t->call_frame;
+    slow->reads += MAX(t->segments, 1);
+    slow->ns = time_plus(slow->ns, ns);
+}
+
 /* What its responder took between the Call's arrival and the Reply, but for RDMA. */
 static void note_responder(struct report *r, const struct rpcrdma_transaction *t)
 {
@@ -194,11 +202,11 @@ static void note_responder(struct report *r, const struct rpcrdma_transaction *t
     if (!t->has_latency || t->latency_ns < r->slow_ns)
         return;
     r->slow++;
-    if (own <= t->latency_ns / 2)
-        return;
-    if (slow->rpcs++ == 0)
-        slow->frame = t->call_frame;
-    slow->ns = time_plus(slow->ns, own);
+    if (own > t->latency_ns / 2)
+        note_slow_one(slow, t, own);
+    else if (t->has_phases && !is_reverse(t) && t->read_chunk_length > 0 &&
+             t->phases.data_peer_ns > t->latency_ns / 2)
+        note_slow_one(&r->slow_reads, t, t->phases.data_peer_ns);
 }
 
 static void note_spent(struct report *r, const struct rpcrdma_transaction *t)

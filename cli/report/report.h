@@ -196,10 +196,10 @@ struct report_gone {
     bool early; /* for want of room: while another one could take its place */
 };
 
-/* Slow RPCs whose responder took most of the time. */
+/* Slow RPCs for which one end took most of the time. */
 struct report_slow {
-    uint64_t rpcs;
-    int64_t ns; /* that it took */
+    uint64_t rpcs, reads; /* reads: of RDMA Reads so many at least, one for each segment */
+    int64_t ns;           /* that it took */
     uint64_t frame;
 };
 
@@ -265,6 +265,7 @@ struct report {
     bool slow_told;                              /* ... as the user says */
     uint64_t slow;                               /* such RPCs */
     struct report_slow slow_server, slow_client; /* of those; slow_client: of callbacks */
+    struct report_slow slow_reads;               /* RDMA Reads that the client had to answer */
     /* where the time of the client's RPCs went; of callbacks phases.server_ns is the client's */
     struct rpcrdma_phases spent;
     int64_t spent_stalled_ns;

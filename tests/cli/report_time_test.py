@@ -66,6 +66,39 @@ class Time(CommandTest):
                 c.reply(xid)
             self.assertEqual([cause['cause'] for cause in self.causes(say)], expected)
 
+    def pulls(self, *arguments, reads=1, answer_ns=2 * 10**9, ack_ns=0):
+        """The causes of WRITEs whose RDMA Reads the client answers so late; or it is far away."""
+        def say(c, _):
+            c.null()
+            for _ in range(25):
+                self.rpc(c, reply_ack_ns=ack_ns)
+            for _ in range(3):
+                before = len(c.packets)
+                c.write((512,) * reads)
+                said = c.packets[before:]
+                del c.packets[before:]
+                for packet in said:
+                    if packet.data[42] in RC_READ_RESPONSES:
+                        c.clock.now += answer_ns
+                    c.packets.append(packet._replace(time_ns=c.clock.tick()))
+        path = os.path.join(self.folder, 'pulls.pcap')
+        rules.write(path, say, True)
+        return json.loads(self.run_command('report', '--json', *arguments, path))['causes']
+
+    def test_slow_to_answer_reads(self):
+        one, = self.pulls()
+        self.assertEqual((one['cause'], one['confidence'], one['rpcs']), ('slow-client', 'medium', 3))
+        self.assertIn('slow to answer the server\'s RDMA Reads: 3 RPCs of 1 s or more waited 6.00', one['text'])
+        self.assertEqual(self.pulls(answer_ns=400 * MS), [])
+        one, = self.pulls('--slow', '100', answer_ns=400 * MS)
+        self.assertEqual((one['cause'], one['rpcs']), ('slow-client', 3))
+
+    def test_far_away(self):
+        """The way explains it: not twice. Unless the answers take much longer than the way."""
+        for reads, answer, expected in ((1, 150, ['delay']), (4, 150, ['delay']), (1, 2000, ['delay', 'slow-client'])):
+            found = self.pulls('--slow', '100', reads=reads, answer_ns=answer * MS, ack_ns=150 * MS)
+            self.assertEqual(sorted(cause['cause'] for cause in found), expected)
+
     def transfer(self, writes, length, bytes_per_s):
         """WRITEs whose Read responses pass so fast."""
         def say(c, _):
