@@ -306,11 +306,11 @@ static void note_resent(struct report *r, struct report_tally *tally,
                                    ? t->original_time_ns
                                    : MIN(trouble->resent_since_ns, t->original_time_ns);
     trouble->resent_until_ns = MAX(trouble->resent_until_ns, t->call_time_ns);
-    trouble->resent_from = t->original_connection;
+    trouble->resent_from = t->previous_connection;
     trouble->resent_frame = t->call_frame;
     trouble->resent_after_ns =
         MAX(trouble->resent_after_ns, time_less(t->call_time_ns, t->original_time_ns));
-    report_keep(r, t->original_connection);
+    report_keep(r, t->previous_connection);
 }
 
 /* From the connection's beginning to the Call. */

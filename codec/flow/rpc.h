@@ -132,6 +132,7 @@ struct rpcrdma_transaction {
     uint32_t original_connection;
     uint64_t original_frame;
     int64_t original_time_ns;
+    uint32_t previous_connection; /* where it was sent last before this one; 0 likewise */
     bool error; /* answered by an RDMA error, not by a Reply */
     bool has_credits;
     uint32_t credits_granted;

@@ -60,6 +60,25 @@ class Again(CommandTest):
             self.assertEqual(report['replies_without_call'], replies == 3)
             self.assertEqual('capture-incomplete' in [cause['cause'] for cause in report['causes']], replies == 3)
 
+    def test_blames_the_last_connection(self):
+        """A Call that three connections carry: each that failed is named with the next, not the first of them with the last."""
+        def say(c, _):
+            c.null()
+            xid, one = None, c
+            for number in (2, 3):
+                xid = one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+                one.packets.pop()  # its Ack
+                one.clock.now += 20 * SECOND
+                one = c.beside(number)
+            one.reply(one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), ATTRIBUTES)
+        path = os.path.join(self.folder, 'thrice.pcap')
+        rules.write(path, say, True)
+        causes = json.loads(self.run_command('report', '--json', path))['causes']
+        failed = sorted(cause['text'][:90] for cause in causes if cause['cause'] == 'connection-failed')
+        self.assertEqual(len(failed), 2)
+        for number, text in enumerate(failed, 1):
+            self.assertIn(f'Connection {number} failed: 1 Call of it was retransmitted on connection {number + 1}, ', text)
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -50,6 +50,7 @@ void rpc_sendings_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     t->pub.original_connection = before->first_connection;
     t->pub.original_frame = before->first_frame;
     t->pub.original_time_ns = before->first_time_ns;
+    t->pub.previous_connection = before->connection;
     t->pub.retransmitted = true;
     rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL, before->connection,
                     before->frame, 0);
