@@ -13,7 +13,7 @@
 
 #include "flow/rpc.h"
 
-enum { NFS_HANDLE = 128, NFS_NAME = 255 };
+enum { NFS_HANDLE = 128, NFS_NAME = 255, NFS_GETFH = 8 };
 
 struct nfs_handle {
     uint8_t length; /* 0: none, not known; NFSv4 root: see `root` */
@@ -21,7 +21,7 @@ struct nfs_handle {
     uint8_t bytes[NFS_HANDLE];
 };
 
-/* A name in a directory; NFSv4: several, with '/' between them. */
+/* A name in a directory; NFSv4: several, with '/' between them; ".." before them for LOOKUPP. */
 struct nfs_name {
     uint16_t length;
     char text[NFS_NAME];
@@ -44,7 +44,9 @@ struct nfs_arguments {
     bool has_offset, has_count, has_user;
     uint64_t offset;
     uint32_t count;
-    uint32_t user; /* AUTH_SYS */
+    uint32_t user;             /* AUTH_SYS */
+    uint8_t n_getfh;           /* GETFHs: how much of `name` each one is of, */
+    uint16_t getfh[NFS_GETFH]; /* > NFS_NAME: it is not known */
 
     enum nfs_status_kind status_kind;
     uint32_t status;
@@ -59,7 +61,7 @@ void nfs_reset(struct nfs_arguments *a);
 void nfs_call(const struct rpcrdma_payload_stream *stream, struct nfs_arguments *a);
 
 /* What a Reply says of names: `handle` is that of `name` in the directory `directory`; directory
- * NULL: `name` is a whole path. */
+ * NULL: `name` is a whole path; without a name: it is the directory's own, the root's. */
 struct nfs_learned {
     void (*learn)(void *context, const struct nfs_handle *directory, const char *name,
                   size_t length, const struct nfs_handle *handle);

@@ -13,11 +13,17 @@ struct node {
     struct node *parent; /* NULL: `name` is a whole path, or the directory was not seen */
     char *name;
     bool whole; /* `name` is a whole path */
+    /* A directory that was passed by name has no handle until one is told; that of another node:
+     * it is the same directory. So is the root, of the handle that GETFH tells. */
+    struct node *same;
+    struct node *twin; /* one that is the same as this */
+    struct node *next; /* of all */
 };
 
 struct nfs_paths {
     GHashTable *by_handle;
     GHashTable *by_name; /* of children that have a parent */
+    struct node *all;
     size_t bytes, max_bytes;
     uint64_t dropped;
     struct rpcrdma_address address; /* that was asked for last, */
@@ -55,19 +61,21 @@ static gboolean name_equal(gconstpointer a, gconstpointer b)
     return x->parent == y->parent && strcmp(x->name, y->name) == 0;
 }
 
-static void free_node(gpointer p)
+static bool has_handle(const struct node *node)
 {
-    struct node *node = p;
+    return node->handle.length > 0 || node->handle.root;
+}
 
-    g_free(node->name);
-    g_free(node);
+static struct node *itself(struct node *node)
+{
+    return node && node->same ? node->same : node;
 }
 
 struct nfs_paths *nfs_paths_new(size_t max_bytes)
 {
     struct nfs_paths *paths = g_new0(struct nfs_paths, 1);
 
-    paths->by_handle = g_hash_table_new_full(handle_hash, handle_equal, NULL, free_node);
+    paths->by_handle = g_hash_table_new(handle_hash, handle_equal);
     paths->by_name = g_hash_table_new(name_hash, name_equal);
     paths->max_bytes = max_bytes;
     return paths;
@@ -79,6 +87,11 @@ void nfs_paths_free(struct nfs_paths *paths)
         return;
     g_hash_table_destroy(paths->by_name);
     g_hash_table_destroy(paths->by_handle);
+    for (struct node *node = paths->all, *next; node; node = next) {
+        next = node->next;
+        g_free(node->name);
+        g_free(node);
+    }
     g_free(paths);
 }
 
@@ -97,8 +110,8 @@ static uint64_t server_of(struct nfs_paths *paths, const struct rpcrdma_address 
     return paths->server;
 }
 
-static struct node *find(const struct nfs_paths *paths, uint64_t server,
-                         const struct nfs_handle *handle)
+static struct node *of_handle(const struct nfs_paths *paths, uint64_t server,
+                              const struct nfs_handle *handle)
 {
     struct node key = {.server = server};
 
@@ -108,13 +121,17 @@ static struct node *find(const struct nfs_paths *paths, uint64_t server,
     return g_hash_table_lookup(paths->by_handle, &key);
 }
 
-/* The node of a handle, made where there is none; NULL where it is full. */
-static struct node *make(struct nfs_paths *paths, uint64_t server, const struct nfs_handle *handle)
+static struct node *find(const struct nfs_paths *paths, uint64_t server,
+                         const struct nfs_handle *handle)
 {
-    struct node *node = find(paths, server, handle);
+    return itself(of_handle(paths, server, handle));
+}
 
-    if (node || (handle->length == 0 && !handle->root))
-        return node;
+/* A node without handle. NULL where it is full. */
+static struct node *add(struct nfs_paths *paths, uint64_t server)
+{
+    struct node *node;
+
     /* node, its places in two tables, and what malloc adds */
     if (paths->bytes + sizeof(*node) + 96 > paths->max_bytes) {
         paths->dropped++;
@@ -123,14 +140,33 @@ static struct node *make(struct nfs_paths *paths, uint64_t server, const struct 
     paths->bytes += sizeof(*node) + 96;
     node = g_new0(struct node, 1);
     node->server = server;
+    node->next = paths->all;
+    paths->all = node;
+    return node;
+}
+
+static void set_handle(struct nfs_paths *paths, struct node *node, const struct nfs_handle *handle)
+{
     node->handle = *handle;
     g_hash_table_add(paths->by_handle, node);
+}
+
+/* The node of a handle, made where there is none; NULL where it is full. */
+static struct node *make(struct nfs_paths *paths, uint64_t server, const struct nfs_handle *handle)
+{
+    struct node *node = find(paths, server, handle);
+
+    if (node || (handle->length == 0 && !handle->root))
+        return node;
+    node = add(paths, server);
+    if (node)
+        set_handle(paths, node, handle);
     return node;
 }
 
 static bool below(const struct node *node, const struct node *above)
 {
-    for (int depth = 0; node && depth < 256; depth++, node = node->parent)
+    for (int depth = 0; node && depth < 256; depth++, node = itself(node->parent))
         if (node == above)
             return true;
     return false;
@@ -155,14 +191,17 @@ static void forget_name(struct nfs_paths *paths, struct node *node)
 static struct node *child(const struct nfs_paths *paths, struct node *parent, const char *name,
                           size_t length)
 {
+    enum { TWINS = 8 };
     char text[NFS_NAME + 1];
-    struct node key = {.parent = parent, .name = text};
+    struct node key = {.parent = parent, .name = text}, *found = NULL;
 
     if (length == 0 || length > NFS_NAME)
         return NULL;
     memcpy(text, name, length);
     text[length] = '\0';
-    return g_hash_table_lookup(paths->by_name, &key);
+    for (int i = 0; i < TWINS && key.parent && !found; i++, key.parent = key.parent->twin)
+        found = g_hash_table_lookup(paths->by_name, &key);
+    return found;
 }
 
 static void name_node(struct nfs_paths *paths, struct node *node, struct node *parent,
@@ -191,27 +230,110 @@ static void name_node(struct nfs_paths *paths, struct node *node, struct node *p
         g_hash_table_replace(paths->by_name, node, node);
 }
 
+static bool is(const char *name, size_t length, const char *text)
+{
+    return length == strlen(text) && memcmp(name, text, length) == 0;
+}
+
+/* The length of the first of the names. */
+static size_t first_of(const char *names, size_t length)
+{
+    const char *slash = memchr(names, '/', length);
+
+    return slash ? (size_t)(slash - names) : length;
+}
+
+/* Takes LOOKUPPs off the names: from the node to its parents. NULL: these are not known. */
+static struct node *up(struct node *node, const char **names, size_t *length)
+{
+    while (node && first_of(*names, *length) == 2 && memcmp(*names, "..", 2) == 0) {
+        size_t n = *length > 2 ? 3 : 2;
+
+        node = itself(node->parent);
+        *names += n;
+        *length -= n;
+    }
+    return node;
+}
+
+/* The directory that the last of the names is in, which *names becomes: nothing where they only
+ * lead up. make_: directories that are not known are made. NULL: it is not known. */
+static struct node *directory_of(struct nfs_paths *paths, struct node *node, const char **names,
+                                 size_t *length, bool make_)
+{
+    node = up(node, names, length);
+    for (size_t n; node && (n = first_of(*names, *length)) < *length;) {
+        struct node *below_it = child(paths, node, *names, n);
+
+        if (n == 0)
+            return NULL;
+        if (!below_it && make_) {
+            below_it = add(paths, node->server);
+            if (below_it)
+                name_node(paths, below_it, node, *names, n);
+        }
+        node = itself(below_it);
+        *names += n + 1;
+        *length -= n + 1;
+    }
+    return node;
+}
+
+static void become_same(struct node *node, struct node *other)
+{
+    node->same = other;
+    node->twin = other->twin;
+    other->twin = node;
+}
+
+/* The root's handle is told. */
+static void learn_root(struct nfs_paths *paths, uint64_t server, const struct nfs_handle *root,
+                       const struct nfs_handle *handle)
+{
+    struct node *node = make(paths, server, handle), *top = node ? make(paths, server, root) : NULL;
+
+    if (!top || top == node || !top->handle.root || node->same)
+        return;
+    name_node(paths, node, NULL, "/", 1);
+    become_same(top, node);
+}
+
 void nfs_paths_learn(struct nfs_paths *paths, const struct rpcrdma_address *address,
                      const struct nfs_handle *directory, const char *name, size_t length,
                      const struct nfs_handle *handle)
 {
     uint64_t server = server_of(paths, address);
     struct node *node = find(paths, server, handle);
-    struct node *parent = NULL;
+    struct node *parent = NULL, *old;
 
+    if (length == 0 && directory && directory->root)
+        learn_root(paths, server, directory, handle);
     if (length == 0 || memchr(name, '\0', length))
         return; /* no name of a file */
     if (directory) {
         parent = make(paths, server, directory);
         if (!parent)
             return;
-        if (parent->handle.root && !parent->name)
-            name_node(paths, parent, NULL, "/", 1);
+        if (directory->root && !of_handle(paths, server, directory)->name)
+            name_node(paths, of_handle(paths, server, directory), NULL, "/", 1);
+        parent = directory_of(paths, parent, &name, &length, true);
+        if (!parent || length == 0 || is(name, length, ".") || is(name, length, ".."))
+            return;
+    }
+    old = parent ? child(paths, parent, name, length) : NULL;
+    if (old && !has_handle(old) && !node) {
+        set_handle(paths, old, handle);
+        return;
     }
     if (!node)
         node = make(paths, server, handle);
-    if (node)
-        name_node(paths, node, parent, name, length);
+    if (!node)
+        return;
+    if (old && !has_handle(old) && !below(node, old)) {
+        forget_name(paths, old);
+        become_same(old, node);
+    }
+    name_node(paths, node, parent, name, length);
 }
 
 void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *address,
@@ -219,31 +341,43 @@ void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *add
                       const struct nfs_handle *to, const struct nfs_name *new_name)
 {
     uint64_t server = server_of(paths, address);
+    const char *old = name->text, *new_ = new_name->text;
+    size_t old_length = name->length, new_length = new_name->length;
     struct node *directory = find(paths, server, from), *node, *parent;
 
-    if (!directory || new_name->length == 0)
+    if (!directory || new_length == 0)
         return;
-    node = child(paths, directory, name->text, name->length);
+    directory = directory_of(paths, directory, &old, &old_length, false);
+    node = directory ? child(paths, directory, old, old_length) : NULL;
+    if (!node)
+        return;
     parent = make(paths, server, to);
-    if (node && parent)
-        name_node(paths, node, parent, new_name->text, new_name->length);
+    parent = parent ? directory_of(paths, parent, &new_, &new_length, true) : NULL;
+    if (parent && new_length > 0)
+        name_node(paths, node, parent, new_, new_length);
+    else
+        forget_name(paths, node);
 }
 
 bool nfs_paths_file(struct nfs_paths *paths, const struct rpcrdma_address *address,
                     const struct nfs_handle *handle, const struct nfs_name *name,
                     struct nfs_handle *file)
 {
-    struct node *node;
+    struct node *node = find(paths, server_of(paths, address), handle);
+    const char *names = name->text;
+    size_t length = name->length;
 
-    if (name->length == 0) {
-        *file = *handle;
-        return handle->length > 0 || handle->root;
-    }
-    node = find(paths, server_of(paths, address), handle);
-    node = node ? child(paths, node, name->text, name->length) : NULL;
-    if (node)
+    if (length > 0)
+        node = directory_of(paths, node, &names, &length, false);
+    if (node && length > 0)
+        node = child(paths, node, names, length);
+    node = itself(node);
+    if (node && has_handle(node)) {
         *file = node->handle;
-    return node != NULL;
+        return true;
+    }
+    *file = *handle;
+    return name->length == 0 && (handle->length > 0 || handle->root);
 }
 
 /* Puts text before what stands at buf[*at]. */
@@ -260,17 +394,28 @@ size_t nfs_paths_get(struct nfs_paths *paths, const struct rpcrdma_address *addr
                      const struct nfs_handle *handle, const struct nfs_name *name,
                      char buf[NFS_PATH])
 {
-    const struct node *node = find(paths, server_of(paths, address), handle);
-    size_t at = NFS_PATH;
+    struct node *node = of_handle(paths, server_of(paths, address), handle), *above;
+    const char *names = name->text;
+    size_t at = NFS_PATH, length = name->length;
     bool top = false, room = true;
 
-    if (name->length > 0)
-        room = before(buf, &at, name->text, name->length);
+    if (node && length == 0 && !node->name)
+        return 0; /* the root as such: only where a path begins there */
+    node = itself(node);
+    above = up(node, &names, &length);
+    if (above && above->name) {
+        node = above;
+    } else {
+        names = name->text;
+        length = name->length;
+    }
+    if (length > 0)
+        room = before(buf, &at, names, length);
     else if (!node || !node->name)
         return 0;
     if (!node && handle->root)
         top = room && before(buf, &at, "/", 1);
-    for (; room && node && node->name; node = node->parent) {
+    for (; room && node && node->name; node = itself(node->parent)) {
         size_t n = strlen(node->name);
         bool slash = at < NFS_PATH && node->name[n - 1] != '/';
 

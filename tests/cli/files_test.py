@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
 # pylint: disable=wrong-import-position
 import command
-from nfs_talk import Nfs
+from nfs_talk import LOOKUPP, READ, RESTORE, ROOT, SAVE, Nfs, getfh, look, putfh, rename
 
 
 class Files(command.CommandTest):
@@ -74,6 +74,66 @@ class PerFile(Files):
         nfs.lookup(1, b'f', 5)
         nfs.read(5)
         self.assertEqual(self.rows(nfs.save(self.path())), [('.../f', '192.0.2.1', 5, 3)])
+
+
+class Compound(Files):
+    """/exp/dir/sub and /exp/dir/h: handles 2, 3, 4, 5."""
+
+    def setUp(self):
+        super().setUp()
+        self.nfs = Nfs()
+        self.nfs.compound(ROOT, getfh(1))
+        for directory, name, found in ((1, b'exp', 2), (2, b'dir', 3), (3, b'sub', 4), (3, b'h', 5)):
+            self.nfs.compound(putfh(directory), look(name), getfh(found))
+
+    def paths(self, n):
+        """Those of the last RPCs."""
+        lines = self.run_command('rpcs', '--json', self.nfs.save(self.path())).splitlines()
+        return [json.loads(line).get('path') for line in lines[-n:]]
+
+    def test_restored(self):
+        self.nfs.compound(putfh(3), SAVE, look(b'sub'), RESTORE, look(b'h'), getfh(5), READ)
+        self.nfs.compound(putfh(5), READ)
+        self.assertEqual(self.paths(2), ['/exp/dir/h'] * 2)
+
+    def test_restored_to_look_at_the_directory(self):
+        """As Linux does behind OPEN and CREATE: it is about their file."""
+        self.nfs.compound(putfh(3), SAVE, look(b'new'), getfh(6), RESTORE, (9, bytes(4), bytes(8)))
+        self.nfs.compound(putfh(6), READ)
+        self.assertEqual(self.paths(2), ['/exp/dir/new'] * 2)
+
+    def test_up(self):
+        self.nfs.compound(putfh(3), look(b'sub'), LOOKUPP, look(b'h'), getfh(5), READ)
+        self.nfs.compound(putfh(4), LOOKUPP, look(b'h'), getfh(5), READ)
+        self.nfs.compound(putfh(4), LOOKUPP, getfh(3))
+        self.nfs.compound(putfh(5), READ)
+        self.nfs.compound(putfh(8), LOOKUPP, look(b'k'), getfh(9))  # from where nothing is known
+        self.nfs.compound(putfh(9), READ)
+        self.assertEqual(self.paths(6), ['/exp/dir/h', '/exp/dir/h', '/exp/dir', '/exp/dir/h', '.../../k', None])
+
+    def test_handles_on_the_way(self):
+        self.nfs.compound(ROOT, look(b'a'), getfh(10), look(b'b'), getfh(11), look(b'c'), getfh(12))
+        for file in (10, 11, 12):
+            self.nfs.compound(putfh(file), READ)
+        self.assertEqual(self.paths(3), ['/a', '/a/b', '/a/b/c'])
+
+    def test_renamed_on_the_way(self):
+        """Directories that were passed by name alone follow a RENAME, and are known again by their handle."""
+        nfs = self.nfs
+        nfs.compound(ROOT, look(b'far'), look(b'down'), look(b'f'), getfh(20))
+        nfs.compound(ROOT, SAVE, rename(b'far', b'near'))
+        nfs.compound(putfh(20), READ)
+        nfs.compound(putfh(1), look(b'near'), getfh(21))
+        nfs.compound(putfh(21), look(b'down'), getfh(22))
+        nfs.compound(putfh(21), SAVE, rename(b'down', b'up'))
+        nfs.compound(putfh(20), READ)
+        nfs.compound(putfh(22), READ)
+        nfs.compound(putfh(3), look(b'sub'), SAVE, putfh(3), rename(b'nothing', b'else', 2))  # fails
+        nfs.compound(putfh(2), look(b'dir'), SAVE, putfh(2), rename(b'h', b'i'))     # below what is saved
+        nfs.compound(putfh(5), READ)
+        paths = self.paths(9)
+        self.assertEqual([paths[i] for i in (0, 4, 5, 8)], ['/near/down/f', '/near/up/f', '/near/up', '/exp/i'])
+        self.assertEqual({row[0]: row[3] for row in self.rows(self.path())}['/near/up/f'], 3)
 
 
 if __name__ == '__main__':
