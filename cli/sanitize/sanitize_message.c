@@ -6,13 +6,20 @@
 #include "wire/cursor.h"
 #include "wire/property.h"
 #include "wire/writer.h"
+#include "wire/xchar.h"
 
 enum { COMMON_WORDS = 16 }; /* bytes: XID, version, credits, type */
+enum { ANSWERED = 8 };      /* positions in a request that an answer may name */
+
+static void fill(struct sanitize_message *own, size_t off, size_t n, uint8_t byte)
+{
+    if (off < own->to->len)
+        memset(own->to->data + off, byte, n < own->to->len - off ? n : own->to->len - off);
+}
 
 static void blank(struct sanitize_message *own, size_t off, size_t n)
 {
-    if (off < own->to->len)
-        memset(own->to->data + off, 0, n < own->to->len - off ? n : own->to->len - off);
+    fill(own, off, n, 0);
 }
 
 /* Whether there is a list, or one more item of it: 0 or 1. What is more, which receivers take for
@@ -69,9 +76,9 @@ static void property(struct sanitize_message *own, const struct rpcrdma_property
 }
 
 static void properties(struct sanitize_message *own, const struct rpcrdma_message *m,
-                       const struct rpcrdma_propset *set)
+                       const struct rpcrdma_propset *set, bool xchar)
 {
-    struct rpcrdma_property_iter it = rpcrdma_property_begin(set, m->dialect, false);
+    struct rpcrdma_property_iter it = rpcrdma_property_begin(set, m->dialect, xchar);
     struct rpcrdma_property one;
 
     if (!set->wire.data)
@@ -80,6 +87,39 @@ static void properties(struct sanitize_message *own, const struct rpcrdma_messag
         property(own, &one);
     if (it.pos < set->wire.caplen)
         blank(own, set->wire.off + it.pos, set->wire.caplen - it.pos);
+}
+
+/* Of positions in a set those that there may be. */
+static void positions(struct sanitize_message *own, const struct rpcrdma_words *words, uint32_t n)
+{
+    for (uint32_t i = 0; words->wire && i < words->count; i++) {
+        size_t off = words->off + 4 + i * 4;
+        uint32_t left = n > i * 32 ? n - i * 32 : 0;
+        uint32_t mask = left >= 32 ? UINT32_MAX : (1u << left) - 1;
+
+        if (off + 4 <= own->to->len)
+            rpcrdma_put_be32(own->to->data + off, rpcrdma_get_be32(own->to->data + off) & mask);
+    }
+}
+
+/* The characteristics of cel-01. False: it is no message of theirs, or not as it should be. The
+ * lengths in it tell dialects apart. */
+static bool characteristics(struct sanitize_message *own, const struct rpcrdma_message *m)
+{
+    struct rpcrdma_xchar x;
+
+    if (!rpcrdma_xchar_decode(m, &x) || x.status != RPCRDMA_OK || x.trailing)
+        return false;
+    properties(own, m, &x.start, true);
+    properties(own, m, &x.want, true);
+    properties(own, m, &x.now, true);
+    positions(own, &x.nochg, x.start.count);
+    positions(own, &x.done, ANSWERED);
+    positions(own, &x.rej, ANSWERED);
+    positions(own, &x.pend, ANSWERED);
+    if (x.present & RPCRDMA_XCHAR_HAS_PENDCLR)
+        discriminator(own, m->optional.info.off + m->optional.info.len - 4);
+    return true;
 }
 
 static void transport_header(struct sanitize_message *own, const struct rpcrdma_message *m)
@@ -91,12 +131,13 @@ static void transport_header(struct sanitize_message *own, const struct rpcrdma_
         blank(own, COMMON_WORDS, own->to->len);
         return;
     }
-    properties(own, m, &m->properties);
-    properties(own, m, &m->want);
-    properties(own, m, &m->other);
-    properties(own, m, &m->now);
+    properties(own, m, &m->properties, false);
+    properties(own, m, &m->want, false);
+    properties(own, m, &m->other, false);
+    properties(own, m, &m->now, false);
     if (m->present & RPCRDMA_HAS_OPTIONAL) {
-        blank(own, m->optional.info.off, m->optional.info.len);
+        if (!characteristics(own, m))
+            fill(own, m->optional.info.off, m->optional.info.len, UINT8_MAX);
         padding(own, m->optional.info.off, m->optional.info.len);
     }
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import struct
+import subprocess
 import sys
 
 import command
@@ -56,6 +57,50 @@ class Properties(command.CommandTest):
                  for name in (path, out)]
         self.assertEqual({one['rule'] for one in found[0][0]}, {'noncanonical', 'property-long', 'property-bad'})
         self.assertEqual(found[0], found[1])
+
+
+class Dialects(command.CommandTest):
+    def told(self, path):
+        """What the dialect makes of the messages; of those that are continued in others what is in them is zeros."""
+        messages = [json.loads(line) for line in self.run_command('decode', '--json', path).splitlines()]
+        return [[one.get(key) for key in ('frame', 'dialect', 'type', 'header_length', 'payload_length', 'direction')] +
+                [finding['rule'] for finding in one.get('findings', ())] for one in messages]
+
+    def test_each_is_decoded_as_before(self):
+        subprocess.run([sys.executable, os.path.join(command.CAPTURES, 'generate', 'v2.py'), self.folder], check=True,
+                       stdout=subprocess.DEVNULL)
+        out = os.path.join(self.folder, 'out.pcapng')
+        for name in sorted(name for name in os.listdir(self.folder) if name.startswith('v2-')):
+            path = os.path.join(self.folder, name, 'capture.pcap')
+            self.run_command('sanitize', '-q', path, '-o', out)
+            self.assertEqual(self.told(out), self.told(path), name)
+
+    def test_optional_data(self):
+        """Of cel-01's characteristics stays what its draft defines; of what is not known, nothing but its length."""
+        def optional(kind, data, direction=(0,)):
+            return words(9, 2, 32, 5, *direction, kind, len(data)) + data + bytes(-len(data) % 4)
+
+        def start(*values, unchanged=5):
+            return words(len(values)) + b''.join(words(number, len(value)) + value + bytes(-len(value) % 4)
+                                                 for number, value in values) + words(2, unchanged, unchanged)
+
+        call = words(8, 2, 32, 0, 0, 0, 0, 0) + words(8, 0, 2, 100003, 4, 0, 0, 0, 0, 0)
+        packets, out = [], os.path.join(self.folder, 'out.pcapng')
+        one = talk.Talk(packets, talk.End('10.0.0.1', 17, 100), talk.End('10.0.0.2', 18, 500), talk.Clock())
+        one.connect(cm.IP_SERVICE | 20049)
+        for message in (optional(1, start((1, words(8192)), (1000, b'Secret!!'), (3, words(2)), unchanged=0xffffffff)), call,
+                        optional(99, b'Secret!!'), optional(1, start((1, words(8192))) + b'Secret!!'),
+                        optional(3, words(1, 0xffffffff, 1, 2, 1, 4))):
+            one.send(one.client, message)
+        path = os.path.join(self.folder, 'in.pcap')
+        command.pcap.write(path, packets)
+        self.run_command('sanitize', '-q', path, '-o', out)
+        content = b''.join(packet.data for packet in ngfile.read(out).packets)
+        self.assertNotIn(b'Secr', content)
+        self.assertNotIn(b'et!!', content)
+        self.assertIn(words(1000, 8, 0, 0, 3, 4, 2, 2, 7, 0), content)
+        self.assertIn(words(99, 8) + b'\xff' * 8, content)
+        self.assertIn(words(3, 24, 1, 0xff, 1, 2, 1, 4), content)
 
 
 command.main()
