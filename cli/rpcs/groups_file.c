@@ -78,7 +78,7 @@ void groups_file_name(const struct rpc *rpc, const struct groups_file *found,
             n = (size_t)(hex_byte(name + n, found->handle.bytes[i]) - name);
     }
     if (n == 0)
-        n = g_strlcpy(name, "(no file)", NFS_PATH);
+        n = g_strlcpy(name, found->handle.root ? "/" : "(no file)", NFS_PATH);
     name[n] = '\0';
 }
 

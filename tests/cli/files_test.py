@@ -91,6 +91,14 @@ class Compound(Files):
         lines = self.run_command('rpcs', '--json', self.nfs.save(self.path())).splitlines()
         return [json.loads(line).get('path') for line in lines[-n:]]
 
+    def test_root_without_its_handle(self):
+        self.nfs.compound(ROOT, READ)
+        path = self.nfs.save(self.path())
+        self.assertEqual([row[2:] for row in self.rows(path) if row[0] == '/'], [(1, 2)])
+        nfs = Nfs()
+        nfs.compound(ROOT, READ)
+        self.assertEqual([(row[0], *row[2:]) for row in self.rows(nfs.save(self.path()))], [('/', None, 1)])
+
     def test_restored(self):
         self.nfs.compound(putfh(3), SAVE, look(b'sub'), RESTORE, look(b'h'), getfh(5), READ)
         self.nfs.compound(putfh(5), READ)
