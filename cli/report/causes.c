@@ -21,6 +21,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_CLIENT_RESTARTED] = "client-restarted",
     [CAUSE_REMOTE_ERROR] = "remote-error",
     [CAUSE_CONNECTION_REFUSED] = "connection-refused",
+    [CAUSE_RECONNECT_STORM] = "reconnect-storm",
     [CAUSE_CREDITS] = "few-credits",
     [CAUSE_DELAY] = "delay",
     [CAUSE_TRANSFER] = "slow-transfer",
@@ -448,7 +449,7 @@ enum report_keep report_judge(struct report *r, const struct report_connection *
     if (trouble->resent + trouble->stale + report_unanswered(c) > 0 || report_remote_error(c) ||
         silence[0].asked || silence[1].asked ||
         silence[0].transmissions + silence[1].transmissions > 0 || connection_unanswered(&c->pub) ||
-        report_refused(&c->pub))
+        report_refused(&c->pub) || report_broke_before(r, c))
         return REPORT_KEEP_TELLING; /* if not by itself, of what became of another one */
     causes_of(r, c);
     return r->n_causes > 0 ? REPORT_KEEP_TELLING : REPORT_KEEP_RECENT;
@@ -465,6 +466,7 @@ void report_decide(struct report *r)
     report_keep_named(r);
     causes_of_remote_errors(r);
     causes_of_attempts(r);
+    causes_of_breaks(r);
     causes_of_damage(r);
     slow_ends(r);
     incomplete(r);

@@ -45,6 +45,10 @@ void causes_of_remote_errors(struct report *r);
 /* causes_attempts.c: the server refused to be connected to, and nothing was accepted since. */
 void causes_of_attempts(struct report *r);
 
+/* causes_broken.c: the one before it broke, and it was back within a second. */
+bool report_broke_before(const struct report *r, const struct report_connection *c);
+void causes_of_breaks(struct report *r);
+
 static inline double report_seconds(int64_t ns)
 {
     return (double)ns / 1e9;

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rule of docs/report.md about connections that break again and again. Each is back within a
+ * second, so that none of them by itself makes anybody wait for long; that is what causes_life.c
+ * looks at. */
+#include "report/causes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND INT64_C(1000000000)
+#define WITHIN_NS (30 * SECOND) /* as `check`'s rule of this name */
+enum { LEAST = 3 };             /* so many in that time: once, a server was restarted */
+
+enum { BY_SERVER, BY_CLIENT, BY_NOBODY, N_BY };
+
+static const struct report_connection *previous(const struct report *r,
+                                                const struct report_connection *c)
+{
+    return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->pub.life.previous));
+}
+
+static int ended_by(const struct report_connection *was)
+{
+    const struct rpcrdma_life *life = &was->pub.life;
+    enum rpcrdma_role role = life->ended != RPCRDMA_ENDED_NOT && life->ended_by >= 0
+                                 ? was->pub.role[life->ended_by]
+                                 : RPCRDMA_ROLE_UNKNOWN;
+
+    return role == RPCRDMA_ROLE_SERVER   ? BY_SERVER
+           : role == RPCRDMA_ROLE_CLIENT ? BY_CLIENT
+                                         : BY_NOBODY;
+}
+
+static bool unanswered(const struct report_connection *was)
+{
+    const struct report_unanswered *own = was->trouble.unanswered;
+
+    return report_unanswered(was) > own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
+}
+
+/* Since when `was` had broken as `c` took its place. */
+static int64_t broken_ns(const struct report_connection *was)
+{
+    return was->pub.life.ended != RPCRDMA_ENDED_NOT ? was->pub.life.ended_ns
+                                                    : was->pub.last_time_ns;
+}
+
+static int64_t away_ns(const struct report_connection *was, const struct report_connection *c)
+{
+    return c->pub.life.has_down ? c->pub.life.down_ns
+                                : MAX(c->pub.first_time_ns - broken_ns(was), 0);
+}
+
+/* A client that unmounts closes the connection, with nothing on it, and the next mount counts other
+ * XIDs. Nor does a server close what is in use. */
+static bool broke(const struct report_connection *was, const struct report_connection *c)
+{
+    const struct rpcrdma_life *a = &was->pub.life, *b = &c->pub.life;
+    bool same_mount = a->has_xid && b->has_xid && rpcrdma_xids_go_on(a->last_xid, b->first_xid);
+
+    if (was->messages == 0 || c->messages == 0 || away_ns(was, c) >= SECOND ||
+        broken_ns(was) > c->pub.first_time_ns || /* they were side by side */
+        report_remote_error(was) || report_one_way(was) || report_one_way(c))
+        return false;
+    if (c->trouble.resent > 0)
+        return true;
+    return same_mount && a->ended != RPCRDMA_ENDED_NOT &&
+           (ended_by(was) == BY_SERVER || unanswered(was));
+}
+
+bool report_broke_before(const struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *was = previous(r, c);
+
+    return was && broke(was, c);
+}
+
+struct breaks {
+    const struct report_connection *first, *last; /* the first that broke; what took the last's
+                                                     place */
+    unsigned n, by[N_BY];
+    uint64_t resent, frame;
+    int64_t first_ns, last_ns, away_ns;
+};
+
+static void add(struct breaks *sum, const struct report_connection *was,
+                const struct report_connection *c)
+{
+    int64_t at_ns = broken_ns(was);
+
+    if (sum->n == 0 || at_ns < sum->first_ns) {
+        sum->first = was;
+        sum->first_ns = at_ns;
+        sum->frame = was->pub.life.ended_frame ? was->pub.life.ended_frame : was->pub.last_frame;
+    }
+    if (sum->n == 0 || at_ns > sum->last_ns) {
+        sum->last = c;
+        sum->last_ns = at_ns;
+    }
+    sum->n++;
+    sum->by[ended_by(was)]++;
+    sum->resent += c->trouble.resent;
+    sum->away_ns += away_ns(was, c);
+}
+
+/* Of a chain of connections, each in the place of the one before, that ends with this one: of
+ * those that broke, the ones that did so with others, in little time. False: none did. */
+static bool chain(const struct report *r, const struct report_connection *last, struct breaks *sum)
+{
+    int64_t at_ns[LEAST] = {0}; /* the latest so far: backwards, that is the soonest behind */
+    const struct report_connection *of[LEAST] = {NULL}, *was;
+    unsigned n = 0, counted = 0, in = 0;
+
+    for (const struct report_connection *c = last;
+         (was = previous(r, c)) && broke(was, c) && was != last; c = was, n++) {
+        at_ns[n % LEAST] = broken_ns(was);
+        of[n % LEAST] = c;
+        if (n + 1 < LEAST || at_ns[(n + 1) % LEAST] - at_ns[n % LEAST] > WITHIN_NS)
+            continue;
+        for (in = MAX(counted, n + 1 - LEAST); in <= n; in++)
+            add(sum, previous(r, of[in % LEAST]), of[in % LEAST]);
+        counted = n + 1;
+    }
+    return counted > 0;
+}
+
+static const char *const whose[N_BY] = {
+    [BY_SERVER] = "the server closed",
+    [BY_CLIENT] = "the client closed",
+    [BY_NOBODY] = "nothing that was captured closed",
+};
+
+static void tell_who(const struct breaks *sum, char text[160])
+{
+    int at = 0;
+
+    for (int by = 0; by < N_BY; by++)
+        if (sum->by[by] == sum->n)
+            snprintf(text, 160, "%s %s of them", whose[by], by == BY_NOBODY ? "any" : "all");
+        else if (sum->by[by] > 0)
+            at += snprintf(text + at, 160 - (size_t)at, "%s%s %u", at > 0 ? ", " : "", whose[by],
+                           sum->by[by]);
+}
+
+static const char *end_name(const struct report_connection *was)
+{
+    switch (was->pub.life.ended) {
+    case RPCRDMA_ENDED_DISCONNECTED:
+        return ", by a DREQ";
+    case RPCRDMA_ENDED_CLOSED:
+        return ", by a FIN";
+    case RPCRDMA_ENDED_RESET:
+        return ", by a RST";
+    default:
+        return "";
+    }
+}
+
+static void reconnect_storm(struct report *r, const struct breaks *sum)
+{
+    struct report_cause *cause;
+    char who[160], resent[80] = "";
+
+    tell_who(sum, who);
+    if (sum->resent > 0)
+        snprintf(resent, sizeof(resent), " %" PRIu64 " Call%s sent again.", sum->resent,
+                 sum->resent == 1 ? " was" : "s were");
+    r->about = sum->first;
+    cause = report_cause_add(r, CAUSE_RECONNECT_STORM,
+                             sum->resent > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    r->about = NULL;
+    cause->rpcs = sum->resent;
+    cause->time_ns = sum->away_ns;
+    cause->frame = sum->frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "%u connections broke within %.1f s, the first of them connection %u%s, and each was "
+             "back within a second: %s.%s",
+             sum->n, report_seconds(sum->last_ns - sum->first_ns), (unsigned)sum->first->pub.number,
+             end_name(sum->first), who, resent);
+    if (sum->by[BY_CLIENT] == sum->n)
+        snprintf(cause->against, sizeof(cause->against),
+                 "the client may have been told to reconnect");
+    else if (sum->resent == 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "no Call was sent again: the server may have done with the client each time");
+}
+
+/* Of the same two hosts, as several mounts, or several connections of one, break together. */
+static struct breaks *of_hosts(GArray *all, const struct report_connection *c)
+{
+    int server = report_server_end(&c->pub);
+    struct breaks none = {.first = c};
+
+    for (guint i = 0; i < all->len; i++) {
+        struct breaks *one = &g_array_index(all, struct breaks, i);
+        int other = report_server_end(&one->first->pub);
+
+        if (memcmp(&one->first->pub.end[other].address, &c->pub.end[server].address,
+                   sizeof(c->pub.end[0].address)) == 0 &&
+            memcmp(&one->first->pub.end[1 - other].address, &c->pub.end[1 - server].address,
+                   sizeof(c->pub.end[0].address)) == 0)
+            return one;
+    }
+    g_array_append_val(all, none);
+    return &g_array_index(all, struct breaks, all->len - 1);
+}
+
+void causes_of_breaks(struct report *r)
+{
+    GList *all = report_connections(r);
+    GArray *storms = g_array_new(FALSE, FALSE, sizeof(struct breaks));
+    GHashTable *broken = g_hash_table_new(NULL, NULL);
+
+    for (GList *one = all; one; one = one->next)
+        if (report_broke_before(r, one->data))
+            g_hash_table_add(
+                broken,
+                GUINT_TO_POINTER(((struct report_connection *)one->data)->pub.life.previous));
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+        struct breaks *sum, before;
+
+        if (!report_broke_before(r, c) ||
+            g_hash_table_contains(broken, GUINT_TO_POINTER(c->pub.number)))
+            continue; /* in the middle of a chain, or in none */
+        sum = of_hosts(storms, c);
+        before = *sum;
+        if (!chain(r, c, sum))
+            *sum = before;
+    }
+    for (guint i = 0; i < storms->len; i++)
+        if (g_array_index(storms, struct breaks, i).n > 0)
+            reconnect_storm(r, &g_array_index(storms, struct breaks, i));
+    g_hash_table_destroy(broken);
+    g_array_free(storms, TRUE);
+    g_list_free(all);
+}
