@@ -33,6 +33,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_REORDERED] = "reordered",
     [CAUSE_DAMAGED] = "damaged",
     [CAUSE_MEMORY] = "memory-limit",
+    [CAUSE_RPCS_FAILED] = "rpcs-failed",
     [CAUSE_INCOMPLETE] = "capture-incomplete",
 };
 
@@ -469,6 +470,7 @@ void report_decide(struct report *r)
     causes_of_breaks(r);
     causes_of_damage(r);
     slow_ends(r);
+    causes_of_failures(r);
     incomplete(r);
     if (r->n_causes > 1)
         qsort(r->causes, r->n_causes, sizeof(r->causes[0]), costliest);

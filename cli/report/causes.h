@@ -49,6 +49,9 @@ void causes_of_attempts(struct report *r);
 bool report_broke_before(const struct report *r, const struct report_connection *c);
 void causes_of_breaks(struct report *r);
 
+/* causes_failed.c: many RPCs failed at RPC or RDMA level */
+void causes_of_failures(struct report *r);
+
 static inline double report_seconds(int64_t ns)
 {
     return (double)ns / 1e9;

@@ -160,11 +160,14 @@ static void note_status(struct report *r, const struct rpcrdma_transaction *t,
 {
     enum { MOST = 256 };
     const char *name = t->error ? "RDMA error" : nfs_status_name(nfs);
+    bool below =
+        t->error || nfs->status_kind == NFS_STATUS_RPC || nfs->status_kind == NFS_STATUS_DENIED;
     struct report_error *error;
     char number[32];
 
     if (!t->error && !nfs_failed(nfs))
         return;
+    r->failed_below += below;
     if (!name) {
         snprintf(number, sizeof(number), "status %u", (unsigned)nfs->status);
         name = number;
@@ -179,6 +182,7 @@ static void note_status(struct report *r, const struct rpcrdma_transaction *t,
         error = g_new0(struct report_error, 1);
         error->name = g_strdup(name);
         error->frame = t->reply_frame;
+        error->below = below;
         g_hash_table_insert(r->errors, error->name, error);
     }
     error->count++;

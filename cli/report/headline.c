@@ -79,15 +79,17 @@ void report_under_way(const struct report *r, char text[REPORT_UNDER_WAY])
 
 static void healthy(const struct report *r, char *text, size_t size)
 {
-    char loss[80], credits[80];
+    char loss[80], credits[80], beside[REPORT_BESIDE];
 
     tell_flaws(r, loss, credits);
-    snprintf(text, size, "Healthy%s: %" PRIu64 " RPC%s in %.1f s, %" PRIu64 " answered%s%s.",
+    report_beside(r, beside);
+    snprintf(text, size, "Healthy%s: %" PRIu64 " RPC%s in %.1f s, %" PRIu64 " answered%s%s.%s%s",
              r->pipeline->unread > 0 ? " as far as it could be read"
              : report_doubt(r, 0)    ? " as far as its times can be trusted"
              : report_open_end(r)    ? " up to its last packet"
                                      : "",
-             r->rpcs, plural(r->rpcs), seconds(report_span_ns(r)), r->answered, loss, credits);
+             r->rpcs, plural(r->rpcs), seconds(report_span_ns(r)), r->answered, loss, credits,
+             beside[0] ? " " : "", beside);
 }
 
 void report_headline(const struct report *r, char *text, size_t size)

@@ -247,12 +247,13 @@ static void slowest(const struct report *r, struct out *out)
 
 static void verdict(const struct report *r, struct out *out)
 {
-    char text[REPORT_TIME];
+    char text[REPORT_TIME], beside[REPORT_BESIDE];
 
     report_headline(r, text, sizeof(text));
+    report_beside(r, beside);
     html_put(out, "<h1>rpcrdma report</h1>\n<div class=\"verdict%s\">\n",
              r->n_causes == 0 && !r->undecided && r->pipeline->unread == 0 && !report_doubt(r, 0) &&
-                     !report_open_end(r)
+                     !report_open_end(r) && !beside[0]
                  ? " healthy"
                  : "");
     if (r->n_causes == 0 || r->undecided) {

@@ -265,7 +265,7 @@ void report_json(struct report *r, struct out *out)
     const struct view_clock *clock = &r->pipeline->clock;
     int64_t span = report_span_ns(r);
     struct json json = {.out = out};
-    char headline[500];
+    char headline[REPORT_TIME];
 
     report_headline(r, headline, sizeof(headline));
     json_open(&json, '{');

@@ -232,8 +232,9 @@ enum report_cause_id {
     CAUSE_DUPLICATED,
     CAUSE_REORDERED,
     CAUSE_DAMAGED,
-    CAUSE_MEMORY,     /* --max-memory: what was left out may be a cause */
-    CAUSE_INCOMPLETE, /* the capture: what was lost to it may be a cause */
+    CAUSE_MEMORY,      /* --max-memory: what was left out may be a cause */
+    CAUSE_RPCS_FAILED, /* at RPC or RDMA level: before NFS was asked */
+    CAUSE_INCOMPLETE,  /* the capture: what was lost to it may be a cause */
     N_CAUSES
 };
 
@@ -247,7 +248,7 @@ struct report_cause {
     uint64_t rpcs;                      /* it made slow or fail */
     int64_t time_ns;                    /* that it cost them */
     uint64_t frame;                     /* the first that shows it; 0: none by itself */
-    char text[480];                     /* sentences, with numbers */
+    char text[640];                     /* sentences, with numbers */
     char against[240];                  /* what speaks against it; "" */
 };
 
@@ -275,6 +276,7 @@ struct report {
     GHashTable *errors;    /* status -> struct report_error */
     uint64_t under_way;    /* Calls without Reply when the capture ended, less than a second old */
     bool under_way_silent; /* of one of these the Ack was its connection's last packet */
+    uint64_t failed_below; /* RPCs with one that is `below` */
     uint64_t more_errors;  /* RPCs that failed with a status beyond the bound */
     struct report_rpc slowest[REPORT_SLOWEST]; /* the slowest first */
     unsigned n_slowest;
@@ -315,6 +317,7 @@ struct report {
 struct report_error {
     char *name;
     uint64_t count, frame;
+    bool below; /* RPC or RDMA says so: the operation was not carried out */
 };
 
 struct report *report_new(struct pipeline *pipeline, size_t max_bytes);
@@ -407,6 +410,12 @@ guint report_not_looked_at(const struct report *report);
 gint report_by_number(gconstpointer a, gconstpointer b); /* how: a GCompareFunc */
 /* Failures by status, the most frequent first; the caller frees the list. */
 GList *report_errors(const struct report *report);
+
+/* Of those `below`, the most frequent; NULL: none is known. */
+const struct report_error *report_failed_below(const struct report *report);
+/* "3 of 36 RPCs failed ...": what does not make it a cause; "": nothing of it. */
+enum { REPORT_BESIDE = 300 };
+void report_beside(const struct report *report, char text[REPORT_BESIDE]);
 
 /* Gaps in what was sent, that the capture has; and the first one's frame, 0: there is none. */
 uint64_t report_gaps(const struct report *report, uint64_t *frame);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rule of docs/report.md about RPCs that RPC or RDMA answered with an error, and what is said
+ * beside the verdict of fewer of these, and of errors of the protocol. */
+#include "report/causes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "plural.h"
+
+enum { SHARE = 10, LEAST = 2 }; /* a tenth; one may be how a client asks what there is */
+
+const struct report_error *report_failed_below(const struct report *r)
+{
+    GList *all = report_errors(r), *one = all;
+    const struct report_error *most = NULL;
+
+    while (one && !((const struct report_error *)one->data)->below)
+        one = one->next;
+    if (one)
+        most = one->data;
+    g_list_free(all);
+    return most;
+}
+
+/* "33 of 36 RPCs failed at RPC or RDMA level, most often with PROG_UNAVAIL, first in frame 12" */
+static int tell_failures(const struct report *r, char *text, size_t size)
+{
+    const struct report_error *most = report_failed_below(r);
+    int at = snprintf(text, size, "%" PRIu64 " of %" PRIu64 " RPC%s failed at RPC or RDMA level",
+                      r->failed_below, r->rpcs, plural(r->rpcs));
+
+    if (most)
+        at += snprintf(text + at, size - (size_t)at, ", %s %.60s, first in frame %" PRIu64,
+                       most->count == r->failed_below ? "with" : "most often with", most->name,
+                       most->frame);
+    return at;
+}
+
+static bool many_failed(const struct report *r)
+{
+    return r->failed_below * SHARE >= r->rpcs &&
+           (r->failed_below >= LEAST || r->failed_below * 2 >= r->rpcs);
+}
+
+void causes_of_failures(struct report *r)
+{
+    const struct report_error *most = report_failed_below(r);
+    struct report_cause *cause;
+    int at;
+
+    if (r->failed_below == 0 || !many_failed(r))
+        return;
+    cause = report_cause_add(r, CAUSE_RPCS_FAILED, CONFIDENCE_HIGH);
+    cause->rpcs = r->failed_below;
+    cause->frame = most ? most->frame : 0;
+    at = tell_failures(r, cause->text, sizeof(cause->text));
+    snprintf(cause->text + at, sizeof(cause->text) - (size_t)at,
+             ": what they asked for was not carried out.");
+}
+
+void report_beside(const struct report *r, char text[REPORT_BESIDE])
+{
+    uint64_t errors = 0;
+    int at = 0;
+
+    text[0] = '\0';
+    for (int id = 0; id < RPCRDMA_RULE_COUNT; id++)
+        if (rpcrdma_rule((enum rpcrdma_rule_id)id)->severity == RPCRDMA_ERROR)
+            errors += r->rules[id];
+    if (r->failed_below > 0 && !many_failed(r)) {
+        at = tell_failures(r, text, REPORT_BESIDE);
+        at += snprintf(text + at, REPORT_BESIDE - (size_t)at, ".%s", errors > 0 ? " " : "");
+    }
+    if (errors > 0)
+        snprintf(text + at, REPORT_BESIDE - (size_t)at,
+                 "%" PRIu64 " error%s of the protocol %s found: see rpcrdma check.", errors,
+                 plural(errors), errors == 1 ? "was" : "were");
+}

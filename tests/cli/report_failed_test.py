@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of RPCs that fail at RPC or RDMA level, and of errors of the protocol: they are not healthy, or it is said."""
+import json
+import os
+import struct
+import sys
+import unittest
+
+from command import CommandTest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+
+NOENT = 2
+PROG_UNAVAIL, SYSTEM_ERR = 1, 5
+AUTH_TOOWEAK = 5
+
+
+def accepted(c, status):
+    xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+    c.reply(xid, payload=struct.pack('>6I', xid, 1, 0, 0, 0, status))
+
+
+def denied(c):
+    xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+    c.reply(xid, payload=struct.pack('>5I', xid, 1, 1, 1, AUTH_TOOWEAK))
+
+
+def chunk_error(c):
+    c.error(c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE), rule_talk.ERR_CHUNK)
+
+
+class Failed(CommandTest):
+    def report(self, talk):
+        path = os.path.join(self.folder, 'failed.pcap')
+
+        def whole(c, _):
+            c.null()
+            talk(c)
+            c.talk.disconnect()
+        rules.write(path, whole, True)
+        page = os.path.join(self.folder, 'failed.html')
+        self.run_command('report', path, '--html', page)
+        with open(page, encoding='utf-8') as file:
+            green = 'class="verdict healthy"' in file.read()
+        report = json.loads(self.run_command('report', '--json', path))
+        return report, ' '.join(self.run_command('report', path).split()), green
+
+    def test_many(self):
+        """A tenth and more: a cause, whatever says so."""
+        for fail, name in ((lambda c: accepted(c, PROG_UNAVAIL), 'PROG_UNAVAIL'),
+                           (lambda c: accepted(c, SYSTEM_ERR), 'SYSTEM_ERR'),
+                           (denied, 'AUTH_TOOWEAK'), (chunk_error, 'RDMA error')):
+            def talk(c, fail=fail):
+                for _ in range(7):
+                    c.null()
+                for _ in range(2):
+                    fail(c)
+            report, text, green = self.report(talk)
+            self.assertEqual([one['cause'] for one in report['causes']], ['rpcs-failed'], report['causes'])
+            cause = report['causes'][0]
+            self.assertIn(f'2 of 10 RPCs failed at RPC or RDMA level, with {name}, first in frame {cause["frame"]}',
+                          cause['text'])
+            self.assertEqual((report['verdict'], cause['rpcs'], green), ('causes', 2, False))
+            self.assertNotIn('All RPCs were answered', text)
+
+    def test_most_often(self):
+        def talk(c):
+            denied(c)
+            for _ in range(3):
+                accepted(c, SYSTEM_ERR)
+        self.assertIn('4 of 5 RPCs failed at RPC or RDMA level, most often with SYSTEM_ERR, first in frame',
+                      self.report(talk)[0]['text'])
+
+    def test_few(self):
+        """Fewer are said beside the verdict, which is not green."""
+        def talk(c):
+            for _ in range(28):
+                c.null()
+            accepted(c, PROG_UNAVAIL)
+        report, text, green = self.report(talk)
+        self.assertEqual((report['verdict'], report['causes'], green), ('healthy', [], False))
+        for words in (report['text'], text):
+            self.assertIn('Healthy: 30 RPCs', words)
+            self.assertIn('1 of 30 RPCs failed at RPC or RDMA level, with PROG_UNAVAIL, first in frame', words)
+
+    def test_one_at_first(self):
+        """A client may ask in vain whether there is a version of the program: one is no cause, but where it is most."""
+        for n, cause in ((2, False), (0, True)):
+            def talk(c, n=n):
+                accepted(c, PROG_UNAVAIL)
+                for _ in range(n):
+                    c.null()
+            report = self.report(talk)[0]
+            self.assertEqual([one['cause'] for one in report['causes']], ['rpcs-failed'] * cause, report['causes'])
+
+    def test_nfs_status(self):
+        """That there is no such file is an answer."""
+        def talk(c):
+            for _ in range(9):
+                xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                c.reply(xid, struct.pack('>I', NOENT))
+        report, _, green = self.report(talk)
+        self.assertEqual((report['verdict'], green), ('healthy', True))
+        self.assertTrue(report['text'].endswith('nobody waited for credits.'), report['text'])
+
+    def test_errors_of_the_protocol(self):
+        """What check calls an error stands beside the verdict."""
+        def talk(c):
+            for _ in range(28):
+                c.null()
+            c.reply(c.call(rule_talk.NULL), payload=struct.pack('>6I', c.xid, 1, 7, 0, 0, 0))
+        report, _, green = self.report(talk)
+        self.assertEqual((report['verdict'], green), ('healthy', False))
+        self.assertRegex(report['text'], r'nobody waited for credits\. \d+ errors? of the protocol (was|were) found: see rpcrdma check\.$')
+
+
+if __name__ == '__main__':
+    unittest.main()
