@@ -49,7 +49,11 @@ void report_refusal(struct report_tally *tally, int by, const struct rpcrdma_op 
 
 bool report_remote_error(const struct report_connection *c)
 {
-    return c->trouble.refusal.frame != 0;
+    enum { CLOSED = 0x2001 }; /* Terminate of MPA: TCP was closed. So may an orderly end be. */
+    const struct report_refusal *refusal = &c->trouble.refusal;
+
+    return refusal->frame != 0 &&
+           !(refusal->terminate && refusal->code == CLOSED && report_unanswered(c) == 0);
 }
 
 static int request_of(const struct report_connection *c)

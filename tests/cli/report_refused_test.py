@@ -109,6 +109,15 @@ class Refused(CommandTest):
             self.assertIn(says + ', "RDMAP remote protection: invalid STag": that ended connection 1. 1 Call on it had no '
                           'Reply for it. Its STag or address was not valid there', report['causes'][0]['text'])
 
+    def test_terminate_as_close(self):
+        """MPA's "TCP connection closed" ends a connection that nothing was under way on."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            c.null()
+            c.talk.give(c.client, untagged(TERMINATE, 2, 1, 0, struct.pack('>HH', 0x2001, 0)))
+            c.talk.disconnect()
+        self.assertEqual(self.report(talk)['causes'], [])
+
 
 if __name__ == '__main__':
     unittest.main()
