@@ -182,7 +182,7 @@ static void remote_error(struct report *r, const struct report_connection *first
 {
     const struct report_refusal *refusal = &first->trouble.refusal;
     struct report_cause *cause;
-    char calls[80] = "", meaning[160], what[120], which[80];
+    char calls[64] = "", meaning[128], what[80], which[72];
 
     if (ended->calls > 0)
         snprintf(calls, sizeof(calls), " %" PRIu64 " Call%s on %s had no Reply for it.",
