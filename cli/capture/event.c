@@ -34,7 +34,8 @@ int capture_event_options(struct capture_event *event, const struct command *com
         return pre || post || hold_off
                    ? bad_usage(command, "--pre, --post and --hold-off need --trigger")
                    : OPTIONS_GO_ON;
-    status = where_compile(command, event->expression, filter_of_triggers, &event->trigger.filter);
+    status = where_compile_of(command, "--trigger", event->expression, filter_of_triggers,
+                              &event->trigger.filter);
     if (status == OPTIONS_GO_ON)
         status = duration_option(command, "--pre", pre, 10, &event->pre_ns);
     if (status == OPTIONS_GO_ON)

@@ -305,6 +305,20 @@ static void tell_end(struct check *check, const struct pipeline *pipeline, struc
     }
 }
 
+/* Files without any RPC-over-RDMA, the wrong interface's or filter's: nothing passed a check. Live,
+ * there may have been none yet. */
+static bool nothing_to_check(const struct check *check, const struct pipeline *pipeline)
+{
+    const struct options *options = pipeline->options;
+
+    if (pipeline->found || options->n_devices > 0 || options->follow)
+        return false;
+    if (options->quiet) /* else it was said */
+        say_nothing_found(options, &pipeline->others);
+    g_ptr_array_add(check->problems, g_strdup("there is no RPC-over-RDMA: nothing to check"));
+    return true;
+}
+
 static int look(struct check *check, const struct options *options, struct out *out)
 {
     struct pipeline pipeline = {.options = options,
@@ -319,6 +333,7 @@ static int look(struct check *check, const struct options *options, struct out *
                                      .context = check,
                                      .without_findings = &pipeline.messages};
     enum check_format format = check->options.format;
+    bool nothing;
     int status;
 
     check->view = view_new(format == CHECK_JSON ? &view_json
@@ -329,6 +344,7 @@ static int look(struct check *check, const struct options *options, struct out *
     if (check->tally.others > 0 && check->options.summary)
         complain("%" PRIu64 " %s summed up as (others): more connections than --max-memory holds",
                  check->tally.others, check->tally.others == 1 ? "finding is" : "findings are");
+    nothing = status == EXIT_DONE && nothing_to_check(check, &pipeline);
     tell_end(check, &pipeline, out);
     if (status == EXIT_DONE && format == CHECK_JSON && !check->options.summary && !check->warned &&
         check->shown == 0)
@@ -339,6 +355,8 @@ static int look(struct check *check, const struct options *options, struct out *
         say_clean(check, &pipeline);
     else if (status == EXIT_DONE && !options->quiet)
         say_hidden(check, &pipeline);
+    if (status == EXIT_DONE && nothing)
+        return EXIT_UNUSABLE;
     return status == EXIT_DONE && check->violations > 0 ? EXIT_FOUND : status;
 }
 
@@ -369,7 +387,8 @@ const struct command command_check = {
     .name = "check",
     .arguments = "FILE...",
     .what = "protocol violations, each with the section it breaks; --json",
-    .details = "Exit status 1 when there is a warning or an error among the findings (--fail-on).\n"
+    .details = "Exit status 1 when there is a warning or an error among the findings (--fail-on),\n"
+               "2 where the files have no RPC-over-RDMA: nothing was checked.\n"
                "What a rule means, and what to do: rpcrdma rules NAME.",
     .run = run,
 };

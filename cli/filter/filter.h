@@ -62,7 +62,8 @@ struct filter *filter_new(const char *text, filter_records records, struct filte
 void filter_free(struct filter *filter);
 
 /* Two lines, the expression and a caret below what is wrong with it, for standard error. */
-void filter_complain(const char *command, const char *text, const struct filter_error *error);
+void filter_complain(const char *command, const char *option, const char *text,
+                     const struct filter_error *error);
 
 /* -- one object: its values, then whether it matches ------------------------------------------ */
 

@@ -309,7 +309,8 @@ bool filter_match(struct filter *f)
     return match(f, f->root);
 }
 
-void filter_complain(const char *command, const char *text, const struct filter_error *error)
+void filter_complain(const char *command, const char *option, const char *text,
+                     const struct filter_error *error)
 {
     char shown[1024], caret[1100], before[1024], *part;
     size_t column, n;
@@ -324,6 +325,6 @@ void filter_complain(const char *command, const char *text, const struct filter_
     caret[column] = '^';
     memset(caret + column + 1, '~', n - 1);
     caret[column + n] = '\0';
-    fprintf(stderr, "rpcrdma %s: --where: %s\n    %s\n    %s\n", command, error->text, shown,
+    fprintf(stderr, "rpcrdma %s: %s: %s\n    %s\n    %s\n", command, option, error->text, shown,
             caret);
 }

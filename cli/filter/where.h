@@ -19,5 +19,8 @@
 /* OPTIONS_GO_ON with *filter set (NULL without a text), or an exit status: it was said why. */
 int where_compile(const struct command *command, const char *text, filter_records records,
                   struct filter **filter);
+/* Of another option that takes an expression. */
+int where_compile_of(const struct command *command, const char *option, const char *text,
+                     filter_records records, struct filter **filter);
 
 #endif

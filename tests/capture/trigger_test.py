@@ -182,7 +182,7 @@ class Trigger(command.CommandTest):
     def test_bad_usage(self):
         out = os.path.join(self.folder, 'e.pcapng')
         for what, says in ((('--trigger', 'connections.messages > 3'), 'known at the end only'),
-                           (('--trigger', 'nonsense > 3'), 'no field "nonsense"'),
+                           (('--trigger', 'nonsense > 3'), '--trigger: there is no field "nonsense"'),
                            (('--trigger', 'rule', '-b', 'filesize:1'), '-b files:N'),
                            (('--trigger', 'rule', '--pre', 'x'), 'no duration'),
                            (('--pre', '3'), 'need --trigger')):

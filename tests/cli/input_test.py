@@ -122,13 +122,20 @@ class Input(command.CommandTest):
             self.assertIn('end too soon', self.stderr)
 
     def test_no_rpcrdma(self):
-        """Not an error: one line, status 0; -q says nothing."""
+        """Not an error: one line, status 0; -q says nothing. For check it is one: nothing was checked."""
         for packets in ([], [bytes(60)] * 3):
             path = self.file(pcap_header() + b''.join(map(pcap_packet, packets)))
-            for name in ('decode', 'connections', 'check'):
+            for name in ('decode', 'connections'):
                 self.assertEqual(self.run_command(name, path, errors=1), '')
                 self.assertIn(f'{path}: no RPC-over-RDMA: {len(packets)} packets', self.stderr)
                 self.assertEqual(self.run_command(name, '-q', path), '')
+            for quiet in ((), ('-q',)):
+                self.assertEqual(self.run_command('check', *quiet, path, status=2), '')
+                self.assertIn(f'{path}: no RPC-over-RDMA: {len(packets)} packets', self.stderr)
+            self.assertIn('nothing to check', self.run_command('check', '--format', 'junit', path, status=2))
+            self.assertIn('"executionSuccessful":false', self.run_command('check', '--format', 'sarif', path, status=2))
+            self.run_command('check', '-q', path, command.capture())  # one among others
+            self.run_command('check', '-q', '-f', 'udp port 1', command.capture(), status=2)
 
     def test_what_there_was_instead(self):
         """Each packet that is no RDMA is counted by where its decoding ended."""
