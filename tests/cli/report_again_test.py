@@ -79,6 +79,22 @@ class Again(CommandTest):
         for number, text in enumerate(failed, 1):
             self.assertIn(f'Connection {number} failed: 1 Call of it was retransmitted on connection {number + 1}, ', text)
 
+    def test_of_another_file(self):
+        """The same procedure and length under an XID that is outstanding, with another file handle: another Call. Which of the
+        two was answered, the XID does not say: the latest."""
+        def say(c, _):
+            c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            other = rule_talk.FILE_HANDLE[:-1] + bytes([rule_talk.FILE_HANDLE[-1] ^ 1])
+            c.call(rule_talk.GETATTR, other, xid=xid)
+            c.reply(xid, ATTRIBUTES)
+        path = os.path.join(self.folder, 'other.pcap')
+        rules.write(path, say, True)
+        _, *two = self.rpcs(path)
+        self.assertEqual([(one['xid'], 'reply_frame' in one, one.get('retransmitted', False)) for one in two],
+                         [(two[0]['xid'], False, False), (two[0]['xid'], True, False)])
+        self.assertEqual(len({one['filehandle'] for one in two}), 2)
+
 
 if __name__ == '__main__':
     unittest.main()

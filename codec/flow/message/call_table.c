@@ -227,12 +227,28 @@ void flow_call_leave(struct flow_messages *messages, struct flow_call *call,
         message_call_let_go(messages, call, 1U << stage);
 }
 
-static bool same_call(const struct flow_call *call, const struct rpcrdma_rpc *rpc)
+/* RPCSEC_GSS numbers and signs each sending anew (RFC 2203 section 5.3.3.1). */
+static uint32_t mark_of(const struct rpcrdma_message *m, const struct rpcrdma_rpc *rpc)
 {
+    bool whole = rpc && rpc->present & RPCRDMA_RPC_HAS_VERF && m->payload.data &&
+                 m->payload.caplen == m->payload.len;
+
+    return whole && rpc->cred_flavor != RPCRDMA_RPC_GSS
+               ? message_mark(m->payload.data, m->payload.len)
+               : 0;
+}
+
+static bool same_call(const struct flow_call *call, const struct rpcrdma_message *m,
+                      const struct rpcrdma_rpc *rpc)
+{
+    uint32_t mark;
+
     if (!call->has_rpc || !rpc || !(rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
         return true;
+    mark = mark_of(m, rpc);
     return call->program == rpc->program && call->version == rpc->version &&
-           call->procedure == rpc->procedure;
+           call->procedure == rpc->procedure &&
+           (mark == call->mark || mark == 0 || call->mark == 0);
 }
 
 enum { FLAVOR_UNKNOWN = UINT32_MAX }; /* not captured */
@@ -244,6 +260,7 @@ static void describe(struct flow_call *call, const struct rpcrdma_message *m,
     /* the length of a list that was not captured whole is unknown */
     call->writes = m->present & RPCRDMA_HAS_HEADER_LENGTH ? m->write.count : UINT32_MAX;
     call->frame = frame;
+    call->mark = mark_of(m, rpc);
     if (!rpc || !(rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
         return;
     call->has_rpc = true;
@@ -267,7 +284,7 @@ struct flow_call *message_call_note(struct flow_messages *messages, struct flow_
         return NULL;
     if (call->holders & CALL_OUTSTANDING && call->sure && !call->replied) {
         if (sure)
-            *use = same_call(call, rpc) ? FLOW_CALL_RETRANSMITTED : FLOW_CALL_XID_REUSED;
+            *use = same_call(call, m, rpc) ? FLOW_CALL_RETRANSMITTED : FLOW_CALL_XID_REUSED;
     } else {
         call->sure = false;
     }
@@ -291,7 +308,7 @@ struct flow_call *message_call_note(struct flow_messages *messages, struct flow_
 }
 
 struct flow_call *message_call_note_plain(struct flow_messages *messages, struct flow_conn *conn,
-                                          int caller, const uint8_t *p)
+                                          int caller, const uint8_t *p, uint32_t n)
 {
     uint32_t xid = rpcrdma_get_be32(p);
     void **at = claim(messages, message_calls_of(conn, caller), xid);
@@ -309,6 +326,7 @@ struct flow_call *message_call_note_plain(struct flow_messages *messages, struct
     call->version = rpcrdma_get_be32(p + RPCRDMA_PLAIN_VERSION);
     call->procedure = rpcrdma_get_be32(p + RPCRDMA_PLAIN_PROCEDURE);
     call->flavor = rpcrdma_get_be32(p + RPCRDMA_PLAIN_CRED);
+    call->mark = message_mark(p, n);
     call->frame = messages->context->frame;
     return call;
 }

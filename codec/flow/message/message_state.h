@@ -66,6 +66,7 @@ struct flow_call {
     uint16_t unmatched;        /* index + 1 in flow_messages.unmatched; 0: none */
     uint32_t protocol, writes; /* RPC-over-RDMA's version; Write chunks */
     uint32_t program, version, procedure, flavor, gss_procedure, gss_service;
+    uint32_t mark;    /* message_mark of its latest sending */
     uint64_t frame;   /* of its latest sending */
     uint64_t slots[]; /* of the stages above */
 };
@@ -204,16 +205,32 @@ static inline struct message_conn *message_conn_of(struct flow_conn *conn)
 /* stage.c: of the connection's; NULL: no memory, which ends the run. */
 struct message_extra *message_extra(struct flow_messages *messages, struct flow_conn *conn);
 
+/* What tells a Call that is sent again from another one that is as long: its last bytes, where its
+ * arguments are, all n of it captured. 0: nothing. Each Call has one made: so they are few. */
+static inline uint32_t message_mark(const uint8_t *p, uint32_t n)
+{
+    enum { HEADER = 40 };
+    uint64_t last[2];
+
+    if (n < HEADER + sizeof(last))
+        return 0;
+    memcpy(last, p + n - sizeof(last), sizeof(last));
+    return (uint32_t)(((last[0] + n) * UINT64_C(0xbf58476d1ce4e5b9) ^ last[1]) *
+                          UINT64_C(0x9e3779b97f4a7c15) >>
+                      32) |
+           1;
+}
+
 /* call_table.c. The Call that `m`, of a known direction (`sure`) or not, is or may be; it is in
  * hand from then on. NULL: no memory. */
 struct flow_call *message_call_note(struct flow_messages *messages, struct flow_conn *conn,
                                     int caller, const struct rpcrdma_message *m,
                                     const struct rpcrdma_rpc *rpc, const struct flow_send *send,
                                     bool sure, enum flow_call_use *use);
-/* The same of what is known to be a Call, with a plain header at `p`, whose XID has no entry. NULL:
- * it has; nothing was done. flow_calls_ready has said true. */
+/* The same of what is known to be a Call of n bytes, with a plain header at `p`, whose XID has no
+ * entry. NULL: it has; nothing was done. flow_calls_ready has said true. */
 struct flow_call *message_call_note_plain(struct flow_messages *messages, struct flow_conn *conn,
-                                          int caller, const uint8_t *p);
+                                          int caller, const uint8_t *p, uint32_t n);
 /* An entry, where there is none: to be held at once. NULL: no memory. */
 struct flow_call *message_call_add(struct flow_messages *messages, struct flow_conn *conn,
                                    int caller, uint32_t xid);

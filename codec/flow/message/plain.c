@@ -23,7 +23,7 @@ static RPCRDMA_INLINE bool call(struct flow_messages *messages, struct flow_conn
     uint32_t bytes = (uint32_t)rpcrdma_cursor_left(&rest);
     const uint8_t *p = rpcrdma_plain_call_header(&rest);
 
-    out->call = p ? message_call_note_plain(messages, conn, out->sender, p) : NULL;
+    out->call = p ? message_call_note_plain(messages, conn, out->sender, p, bytes) : NULL;
     if (!out->call)
         return false;
     message_sent_note_plain(messages, conn, out, bytes);

@@ -126,6 +126,30 @@ static void test_reused(void **state)
     assert_int_equal(making.out.call->procedure, 6);
 }
 
+/* As long, and of the same procedure, with other arguments: another Call, where all of both was
+ * captured and the credential is none that changes with each sending. */
+static void test_other_arguments(void **state)
+{
+    enum { ARGUMENTS = 64, FLAVOR = 4 * 13 + 3, GSS = 6 };
+    uint32_t len;
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        bool cut = i == 2, gss = i == 3;
+
+        for (uint32_t sending = 0; sending < 2; sending++) {
+            len = stage_call(bytes, XID + i, 32) + ARGUMENTS;
+            memset(bytes + len - ARGUMENTS, 0, ARGUMENTS);
+            bytes[len - 1] = (uint8_t)(i > 0 ? sending : 0);
+            bytes[FLAVOR] = gss ? GSS : bytes[FLAVOR];
+            make(0, len, cut ? len - 2 : len);
+            flow_message_done(messages, making.event.call);
+        }
+        assert_int_equal(making.event.call_use,
+                         i == 1 ? FLOW_CALL_XID_REUSED : FLOW_CALL_RETRANSMITTED);
+    }
+}
+
 /* A Call whose RPC header was cut may be any: it is taken for the one that is outstanding, and what
  * is known of that stays. */
 static void test_cut(void **state)
@@ -366,7 +390,7 @@ static void test_meeting(void **state)
     assert_int_equal(making.event.call_use, FLOW_CALL_RETRANSMITTED);
     plain[2] = (uint8_t)(second >> 8);
     plain[3] = (uint8_t)second;
-    assert_null(message_call_note_plain(messages, conn, 0, plain)); /* it is there */
+    assert_null(message_call_note_plain(messages, conn, 0, plain, sizeof(plain))); /* it is there */
     made[2] = call(third);
     assert_int_equal(messages->calls.count, 1);
     assert_ptr_equal(find(third), made[2]);
@@ -409,6 +433,7 @@ int main(void)
         TEST(answered),
         TEST(retransmitted),
         TEST(reused),
+        TEST(other_arguments),
         TEST(cut),
         TEST(unsure),
         TEST(slots),
