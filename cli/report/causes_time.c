@@ -21,11 +21,23 @@ static bool is_tcp(const struct report_connection *c)
     return c->pub.carrier == RPCRDMA_CARRIER_IWARP;
 }
 
+/* Else later packets show that a Reply had arrived, which the client sent when it had something to
+ * send. */
+static bool acks_captured(const struct report_connection *c)
+{
+    int client = 1 - report_server_end(&c->pub);
+    const struct rpcrdma_path *path = &c->path[client];
+
+    return c->has_path[client] && path->acknowledged && path->uncaptured * 4 <= path->packets;
+}
+
 int64_t report_ack_time(const struct report_connection *c, bool server, unsigned percent)
 {
     const struct latency *acks = server ? &c->acks : &c->client_answers;
 
-    return acks->count < LEAST_ACKS ? 0 : latency_percentile(acks, percent);
+    return acks->count < LEAST_ACKS || (!server && !is_tcp(c) && !acks_captured(c))
+               ? 0
+               : latency_percentile(acks, percent);
 }
 
 static void delayed_by(struct report *r, const struct report_connection *c, bool server,
@@ -72,16 +84,17 @@ static void delayed(struct report *r, const struct report_connection *c)
     }
 }
 
-/* Slower than any line that RDMA is used on. On a long way TCP goes there and back several times
- * for it. */
+/* Slower than any line that RDMA is used on, and not by a pause of a few. On a long way TCP goes
+ * there and back several times for it. */
 static void slow_transfer(struct report *r, const struct report_connection *c, bool to_server)
 {
-    enum { LEAST_BYTES = 256 * 1024, LEAST_RPCS = 8, SLOW = 1000 * 1000 };
+    enum { LEAST_BYTES = 256 * 1024, LEAST_RPCS = 8, SLOW = REPORT_SLOW_RATE };
     const struct report_moved *moved = &c->moved[to_server];
     double rate = moved->ns > 0 ? (double)moved->bytes / report_seconds(moved->ns) : SLOW;
     struct report_cause *cause;
 
     if (moved->rpcs < LEAST_RPCS || moved->bytes < LEAST_BYTES || rate >= SLOW ||
+        moved->slow * 4 < moved->rpcs * 3 ||
         (is_tcp(c) && report_ack_time(c, false, 25) >= REPORT_LONG_ACK_NS))
         return;
     cause = report_cause_add(r, CAUSE_TRANSFER, CONFIDENCE_MEDIUM);

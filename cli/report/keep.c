@@ -182,6 +182,7 @@ void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_
         moved->frame = rpc->call_frame;
     moved->bytes += in + out;
     moved->ns = time_plus(moved->ns, ns);
+    moved->slow += (double)(in + out) * 1e9 < (double)ns * REPORT_SLOW_RATE;
 }
 
 /* It is in no list any more. */

@@ -35,6 +35,7 @@ enum {
 };
 #define REPORT_SLOW_ACK_NS INT64_C(2000000)  /* where the quickest take that, there is a delay */
 #define REPORT_SILENT_NS INT64_C(1000000000) /* from the last packet on: it is told */
+#define REPORT_SLOW_RATE 1000000             /* bytes a second */
 #define REPORT_LONG_ACK_NS INT64_C(20000000) /* where most take that, too */
 
 /* An RPC that is reported by itself. */
@@ -124,8 +125,9 @@ struct report_acks {
 
 /* Data that RDMA moved one way, for RPCs without anything retransmitted. */
 struct report_moved {
-    uint64_t rpcs, bytes, frame; /* frame: of the first */
-    int64_t ns;                  /* first to last packet of each, but for what an end waited for */
+    uint64_t rpcs, slow;   /* slow: at less than REPORT_SLOW_RATE by itself */
+    uint64_t bytes, frame; /* frame: of the first */
+    int64_t ns;            /* first to last packet of each, but for what an end waited for */
 };
 
 /* What there is room for of a few at once. */

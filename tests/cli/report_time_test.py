@@ -42,6 +42,19 @@ class Time(CommandTest):
             self.assertIn(text, found[0]['text'])
             self.assertEqual("client's side" in found[0]['text'], end == 1)
 
+    def test_acks_that_were_not_captured(self):
+        """As a filter of lengths leaves them: what the client sends next, 150 ms later, shows that it had the Reply."""
+        def say(c, _):
+            for _ in range(30):
+                xid = c.call(rule_talk.NULL)
+                c.packets.pop()
+                c.reply(xid)
+                c.packets.pop()
+                c.clock.now += 150 * MS
+                c.write((64,))
+                c.packets.pop()
+        self.assertEqual([cause['cause'] for cause in self.causes(say) if cause['cause'] == 'delay'], [])
+
     def test_it_became_long(self):
         """Three in four take long, or fewer: a load may explain these."""
         for quick, way, expected in ((9, 30 * MS, [('delay', 30)]), (11, 30 * MS, []), (9, 19 * MS, [])):
@@ -138,6 +151,19 @@ class Time(CommandTest):
             self.assertEqual([cause['cause'] for cause in found], expected)
             if expected:
                 self.assertIn('quickest responses to Read requests take 150.', found[0]['text'])
+
+    def test_pause_is_no_slow_transfer(self):
+        def say(c, _):
+            c.null()
+            for n in range(8):
+                before = len(c.packets)
+                c.write((65536,))
+                said = c.packets[before:]
+                del c.packets[before:]
+                for i, packet in enumerate(said):
+                    c.clock.now += 2 * 10**9 if n == 3 and i == len(said) // 2 else 0
+                    c.packets.append(packet._replace(time_ns=c.clock.tick()))
+        self.assertEqual(self.causes(say), [])
 
     def test_slow_transfer(self):
         found = self.transfer(8, 32768, 125000)
