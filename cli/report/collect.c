@@ -359,15 +359,17 @@ static bool dropped(const struct report *r, const struct rpcrdma_transaction *t)
 }
 
 /* The last packet of its connection is the Ack of such a Call, or the Call: nothing that the server
- * does shows any more. */
-static void note_under_way(struct report *r, const struct rpcrdma_transaction *t)
+ * does shows any more. Not what waits behind a request that was refused: nothing will answer it. */
+static void note_under_way(const struct report *r, const struct report_trouble *trouble,
+                           struct report_unanswered *without, const struct rpcrdma_transaction *t)
 {
     const struct rpcrdma_connection *c = t->connection;
 
-    if (!r->pipeline->at_end || c->life.ended != RPCRDMA_ENDED_NOT)
+    if (!r->pipeline->at_end || c->life.ended != RPCRDMA_ENDED_NOT || trouble->refusal.frame != 0)
         return;
-    r->under_way++;
-    r->under_way_silent |= t->call.state == RPCRDMA_DELIVERED && t->call.frame == c->last_frame;
+    without->under_way++;
+    without->under_way_silent |=
+        t->call.state == RPCRDMA_DELIVERED && t->call.frame == c->last_frame;
 }
 
 static void note_unanswered(struct report *r, struct report_tally *tally,
@@ -387,7 +389,7 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
     late = none && time_less(report_now_ns(r), t->call_time_ns) >= SECOND;
     without->late += late;
     if (none && !late && !is_reverse(t))
-        note_under_way(r, t);
+        note_under_way(r, tally->trouble, without, t);
     without->held += held;
     without->dropped += none && dropped(r, t);
     if (time_less(tally->answered_ns, since_begun(t)) >= SECOND)

@@ -140,8 +140,13 @@ void report_missed_end(struct report *r, struct report_connection *c)
         const struct report_missed *m;
         int64_t left, all;
 
-        if (without->calls == 0 || end < 0)
+        r->under_way_silent |= without->under_way_silent;
+        if (without->calls == 0)
             continue;
+        if (end < 0) {
+            r->under_way += without->under_way;
+            continue;
+        }
         m = &c->trouble.missed[end];
         all = (int64_t)m->pieces;
         if (c->has_path[end] && c->pub.carrier != RPCRDMA_CARRIER_IWARP)
@@ -153,6 +158,7 @@ void report_missed_end(struct report *r, struct report_connection *c)
         without->unseen = MIN(unseen(c, end, without), (uint64_t)left);
         left -= (int64_t)without->unseen;
         without->explained = without->calls - (uint64_t)left;
+        r->under_way += MIN(without->under_way, (uint64_t)left);
         if (left > 0)
             without->frame = without->least_frame;
     }

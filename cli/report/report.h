@@ -58,8 +58,10 @@ struct report_unanswered {
     uint64_t held;         /* of those: acknowledged, so that the other end had them */
     /* of those: none that was sent a second or more after them was answered; the latest of these */
     uint64_t last_calls, last_held;
-    uint64_t last_few; /* of last_calls: that were sent less than REPORT_RETRIES times */
-    uint64_t dropped;  /* of calls: neither acknowledged nor sent again, for REPORT_RESEND_NS */
+    uint64_t last_few;     /* of last_calls: that were sent less than REPORT_RETRIES times */
+    uint64_t dropped;      /* of calls: neither acknowledged nor sent again, for REPORT_RESEND_NS */
+    uint64_t under_way;    /* of calls: when the capture ended, less than a second old */
+    bool under_way_silent; /* of one of these the Ack was the connection's last packet */
     int64_t last_ns;
     /* What the capture lacks explains so many: see missed.c. How many there are up to one of them,
      * less what was missing before it, at least; the frame of that one */
@@ -275,11 +277,11 @@ struct report {
     int64_t spent_stalled_ns;
     uint64_t n_spent; /* RPCs whose phases are known */
 
-    GHashTable *errors;    /* status -> struct report_error */
-    uint64_t under_way;    /* Calls without Reply when the capture ended, less than a second old */
-    bool under_way_silent; /* of one of these the Ack was its connection's last packet */
-    uint64_t failed_below; /* RPCs with one that is `below` */
-    uint64_t more_errors;  /* RPCs that failed with a status beyond the bound */
+    GHashTable *errors; /* status -> struct report_error */
+    uint64_t under_way; /* of all connections, but for what the capture lacks explains */
+    bool under_way_silent;
+    uint64_t failed_below;                     /* RPCs with one that is `below` */
+    uint64_t more_errors;                      /* RPCs that failed with a status beyond the bound */
     struct report_rpc slowest[REPORT_SLOWEST]; /* the slowest first */
     unsigned n_slowest;
     GHashTable *tallies;        /* of those that have not ended, in pages of 64 by number */

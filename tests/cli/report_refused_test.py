@@ -92,6 +92,18 @@ class Refused(CommandTest):
         self.assertIn('The server refused a Send of the client\'s with a Nak, "invalid request": that ended connection 1. '
                       '1 Call on it had no Reply for it. It was longer than the buffer there', cause['text'])
 
+    def test_capture_ends(self):
+        """Nothing closes it: the Call that was refused is not under way, and is told once."""
+        def talk(c, _):
+            c.null()
+            c.call(rule_talk.NULL)
+            c.packets.pop()
+            c.talk.packet(c.server, roce.ACK, c.client.psn - 1,
+                          extension=struct.pack('>I', (0x60 | INVALID_REQUEST) << 24 | c.server.msn))
+        report = self.report(talk)
+        self.assertEqual([one['cause'] for one in report['causes']], ['remote-error'])
+        self.assertEqual((report['causes'][0]['rpcs'], report['under_way']), (1, 0))
+
     def test_terminate(self):
         """Of iWARP, with the headers of the segment that it is about, or without."""
         for headers, says in ((False, 'The client sent a Terminate'),

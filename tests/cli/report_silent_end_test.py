@@ -73,6 +73,21 @@ class SilentEnd(CommandTest):
         self.assertIn('for the last 60.0 s of the capture', cause['text'])
         self.assertIn('silent    60.000 s from the last packet', self.run_command('report', path))
 
+    def test_not_captured(self):
+        """What the capture lacks explains a Call: it is not under way, too, as RPCs behind it were answered."""
+        def say(c, _):
+            for _ in range(5):
+                c.null()
+            c.null()
+            del c.packets[-2]  # the Reply; its Ack is there
+            for _ in range(5):
+                c.null()
+        path = os.path.join(self.folder, 'lacks.pcap')
+        rules.write(path, say, True)
+        one = self.report(path)
+        self.assertEqual(([cause['cause'] for cause in one['causes']], one['under_way']), (['capture-incomplete'], 0))
+        self.assertNotIn('under way', self.run_command('report', path))
+
     def test_soon(self):
         """Half a second is no hang, and it is known."""
         _, packets = self.hang()
