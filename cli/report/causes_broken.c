@@ -173,11 +173,13 @@ static void reconnect_storm(struct report *r, const struct breaks *sum)
     cause->rpcs = sum->resent;
     cause->time_ns = sum->away_ns;
     cause->frame = sum->frame;
-    snprintf(cause->text, sizeof(cause->text),
-             "%u connections broke within %.1f s, the first of them connection %u%s, and each was "
-             "back within a second: %s.%s",
-             sum->n, report_seconds(sum->last_ns - sum->first_ns), (unsigned)sum->first->pub.number,
-             end_name(sum->first), who, resent);
+    snprintf(
+        cause->text, sizeof(cause->text),
+        "%s%u connections broke within %.1f s, the first of them connection %u%s, and each was "
+        "back within a second: %s.%s",
+        report_not_looked_at(r) > 0 ? "At least " : "", sum->n,
+        report_seconds(sum->last_ns - sum->first_ns), (unsigned)sum->first->pub.number,
+        end_name(sum->first), who, resent);
     if (sum->by[BY_CLIENT] == sum->n)
         snprintf(cause->against, sizeof(cause->against),
                  "the client may have been told to reconnect");

@@ -47,12 +47,24 @@ void report_refusal(struct report_tally *tally, int by, const struct rpcrdma_op 
                                        .code = op->terminate};
 }
 
+/* A Nak behind the connection's end, or one that ended nothing: a late one, damaged or forged. */
+static bool stray(const struct report_connection *c)
+{
+    const struct report_refusal *refusal = &c->trouble.refusal;
+    const struct rpcrdma_life *life = &c->pub.life;
+
+    return !refusal->terminate && report_unanswered(c) == 0 &&
+           (life->ended == RPCRDMA_ENDED_NOT
+                ? life->next == 0
+                : life->ended_frame != 0 && life->ended_frame < refusal->frame);
+}
+
 bool report_remote_error(const struct report_connection *c)
 {
     enum { CLOSED = 0x2001 }; /* Terminate of MPA: TCP was closed. So may an orderly end be. */
     const struct report_refusal *refusal = &c->trouble.refusal;
 
-    return refusal->frame != 0 &&
+    return refusal->frame != 0 && !stray(c) &&
            !(refusal->terminate && refusal->code == CLOSED && report_unanswered(c) == 0);
 }
 
@@ -182,11 +194,14 @@ static void remote_error(struct report *r, const struct report_connection *first
 {
     const struct report_refusal *refusal = &first->trouble.refusal;
     struct report_cause *cause;
-    char calls[64] = "", meaning[128], what[80], which[72];
+    char calls[80] = "", meaning[128], what[80], which[88];
+    /* of those that were not looked at some may have ended so */
+    bool more = ended->connections > 1 && report_not_looked_at(r) > 0;
 
     if (ended->calls > 0)
-        snprintf(calls, sizeof(calls), " %" PRIu64 " Call%s on %s had no Reply for it.",
-                 ended->calls, plural(ended->calls), ended->connections == 1 ? "it" : "them");
+        snprintf(calls, sizeof(calls), " %s%" PRIu64 " Call%s on %s had no Reply for it.",
+                 more ? "At least " : "", ended->calls, plural(ended->calls),
+                 ended->connections == 1 ? "it" : "them");
     r->about = first;
     cause = report_cause_add(r, CAUSE_REMOTE_ERROR, CONFIDENCE_HIGH);
     r->about = NULL;
@@ -203,8 +218,8 @@ static void remote_error(struct report *r, const struct report_connection *first
     if (ended->connections == 1)
         snprintf(which, sizeof(which), "connection %u", (unsigned)first->pub.number);
     else
-        snprintf(which, sizeof(which), "%u connections, the first of them connection %u",
-                 ended->connections, (unsigned)first->pub.number);
+        snprintf(which, sizeof(which), "%s%u connections, the first of them connection %u",
+                 more ? "at least " : "", ended->connections, (unsigned)first->pub.number);
     snprintf(cause->text, sizeof(cause->text), "The %s %s, \"%s\": that ended %s.%s%s",
              role_name(first, refusal->by), what, error_name(r, refusal), which, calls, meaning);
 }

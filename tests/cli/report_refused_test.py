@@ -92,6 +92,44 @@ class Refused(CommandTest):
         self.assertIn('The server refused a Send of the client\'s with a Nak, "invalid request": that ended connection 1. '
                       '1 Call on it had no Reply for it. It was longer than the buffer there', cause['text'])
 
+    def test_stray(self):
+        """A Nak that ended nothing: behind the client's close, or before the connection lies idle, with all answered."""
+        def nak(c, psn):
+            c.talk.packet(c.client, roce.ACK, psn, extension=struct.pack('>I', (0x60 | INVALID_REQUEST) << 24 | c.client.msn))
+
+        def closed(c, _):
+            c.null()
+            c.talk.disconnect()
+            nak(c, c.server.psn)
+
+        def idle(c, _):
+            c.null()
+            c.null()
+            nak(c, c.server.psn - 2)
+            c.beside(2).null()
+        for talk in (closed, idle):
+            self.assertEqual(self.report(talk)['causes'], [], talk.__name__)
+
+    def test_many(self):
+        """More than are kept: so many at least."""
+        def talk(c, _):
+            for number in range(1, 1301):
+                one = c if number == 1 else rule_talk.Conversation(c.packets, number=1, clock=c.clock)
+                one.client.qpn, one.server.qpn, one.xid = 0x1000 + 2 * number, 0x1001 + 2 * number, number * 16
+                one.talk.local_id, one.talk.remote_id = 0x1000 + number, 0x200000 + number
+                one.null()
+                one.call(rule_talk.NULL)
+                c.packets.pop()
+                one.talk.packet(one.server, roce.ACK, one.client.psn - 1,
+                                extension=struct.pack('>I', (0x60 | INVALID_REQUEST) << 24 | one.server.msn))
+                one.talk.disconnect()
+        report = self.report(talk)
+        self.assertGreater(report['connections_left_out'], 0)
+        self.assertEqual([one['cause'] for one in report['causes']], ['remote-error'], report['causes'][:4])
+        cause, = report['causes']
+        self.assertRegex(cause['text'], r'that ended at least \d+ connections, the first of them connection 1. '
+                         r'At least \d+ Calls on them had no Reply')
+
     def test_capture_ends(self):
         """Nothing closes it: the Call that was refused is not under way, and is told once."""
         def talk(c, _):
