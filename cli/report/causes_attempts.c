@@ -1,149 +1,102 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rule of docs/report.md about attempts to connect that were refused, the last of them, too:
  * server-restarted tells of those behind which one was accepted. */
-#include "report/causes.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* By the server: a client refuses a REP that it does not want any more. A server that does so
- * behind its own REP had accepted it. */
-static bool refused(const struct report_connection *c)
-{
-    return report_refused(&c->pub) &&
-           (c->pub.life.established_frame == 0 || c->pub.carrier == RPCRDMA_CARRIER_IWARP) &&
-           (c->pub.life.ended_by < 0 || c->pub.life.ended_by == report_server_end(&c->pub));
-}
-
-static const struct report_connection *numbered(const struct report *r, uint32_t number)
-{
-    return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
-}
+#include "report/attempts.h"
+#include "report/causes.h"
 
 /* How, and what it means. */
-static void tell_reason(const struct rpcrdma_connection *c, char text[200])
+static void tell_reason(const struct report_tries *tries, char text[200])
 {
     enum { SERVICE_ID = 8, CONSUMER = 28 };
-    const struct rpcrdma_life *life = &c->life;
-    uint16_t port = c->service_port ? c->service_port : c->end[report_server_end(c)].port;
-    const char *reason = rpcrdma_reject_reason(life->reject_reason);
+    const char *reason = rpcrdma_reject_reason(tries->reject_reason);
     char at[32] = "there";
 
-    if (port != 0)
-        snprintf(at, sizeof(at), "on port %u", (unsigned)port);
-    if (life->ended == RPCRDMA_ENDED_REFUSED)
+    if (tries->port != 0)
+        snprintf(at, sizeof(at), "on port %u", (unsigned)tries->port);
+    if (tries->ended == RPCRDMA_ENDED_REFUSED)
         snprintf(text, 200, "a RST answers TCP's SYN: nothing listens %s", at);
-    else if (life->ended == RPCRDMA_ENDED_RESET)
+    else if (tries->ended == RPCRDMA_ENDED_RESET)
         snprintf(text, 200, "it accepted TCP %s, and reset it before MPA", at);
-    else if (c->carrier == RPCRDMA_CARRIER_IWARP)
+    else if (tries->carrier == RPCRDMA_CARRIER_IWARP)
         snprintf(text, 200, "its MPA Reply rejects: what listens %s does not want it", at);
-    else if (life->reject_reason == SERVICE_ID)
+    else if (tries->reject_reason == SERVICE_ID)
         snprintf(text, 200, "REJ, invalid service ID: nothing listens for RDMA %s", at);
-    else if (life->reject_reason == CONSUMER)
+    else if (tries->reject_reason == CONSUMER)
         snprintf(text, 200, "REJ, consumer reject: what listens %s does not want it", at);
     else
         snprintf(text, 200, "REJ, %s (reason %u)", reason ? reason : "of a reason not known here",
-                 (unsigned)life->reject_reason);
+                 (unsigned)tries->reject_reason);
 }
 
-static const struct rpcrdma_address *host(const struct report_connection *c, bool server)
+static bool same_hosts(const struct rpcrdma_connection *c, const struct report_service *of)
 {
-    int end = report_server_end(&c->pub);
+    int end = report_server_end(c);
 
-    return &c->pub.end[server ? end : 1 - end].address;
+    return memcmp(&c->end[end].address, &of->server, sizeof(of->server)) == 0 &&
+           memcmp(&c->end[1 - end].address, &of->client, sizeof(of->client)) == 0;
 }
 
-static bool same_host(const struct report_connection *a, const struct report_connection *b,
-                      bool server)
+/* The same client's, in use all the while; 0: none. */
+static uint32_t open_beside(GList *all, const struct report_tries *tries)
 {
-    return memcmp(host(a, server), host(b, server), sizeof(*host(a, server))) == 0;
-}
+    uint32_t open = tries->open_until >= tries->last_frame ? tries->open : 0;
 
-static bool same_service(const struct report_connection *a, const struct report_connection *b)
-{
-    return same_host(a, b, true) && (a->pub.service_port == b->pub.service_port ||
-                                     a->pub.service_port == 0 || b->pub.service_port == 0);
-}
+    for (GList *one = all; one && open == 0; one = one->next) {
+        const struct rpcrdma_connection *c = &((const struct report_connection *)one->data)->pub;
+        uint16_t port = c->service_port;
 
-/* What else there was at this server. */
-struct beside {
-    bool accepted; /* one was, later, of whichever client: it refused for a while */
-    const struct report_connection *open; /* the same client's, in use all the while; NULL: none */
-};
-
-static struct beside beside_of(GList *all, const struct report_connection *last)
-{
-    struct beside beside = {0};
-
-    for (GList *one = all; one; one = one->next) {
-        const struct report_connection *c = one->data;
-
-        if (c == last || refused(c) || !same_service(c, last) ||
-            (c->pub.life.established_frame == 0 && c->messages == 0))
-            continue;
-        beside.accepted |= c->pub.first_time_ns >= last->pub.first_time_ns;
-        if (same_host(c, last, false) && c->pub.last_time_ns >= last->pub.last_time_ns)
-            beside.open = c;
+        if (!report_refused_by_server(c) && (c->life.established_frame != 0 || c->messages > 0) &&
+            same_hosts(c, &tries->service) &&
+            (port == 0 || tries->service.port == 0 || port == tries->service.port) &&
+            c->last_frame >= tries->last_frame)
+            open = c->number;
     }
-    return beside;
+    return open;
 }
 
-static void connection_refused(struct report *r, GList *all, const struct report_connection *last)
+static void connection_refused(struct report *r, GList *all, const struct report_tries *tries)
 {
-    const struct report_connection *first = last, *was = last;
-    const struct beside beside = beside_of(all, last);
+    const uint32_t open = open_beside(all, tries);
     struct report_cause *cause;
-    uint64_t attempts = 0;
     char reason[200], tried[32] = "an attempt", within[64] = "";
 
-    if (beside.accepted)
-        return;
-    for (; was && refused(was); was = numbered(r, was->pub.life.previous)) {
-        attempts++;
-        first = was;
-    }
-    tell_reason(&last->pub, reason);
-    r->about = first;
-    cause = report_cause_add(r, CAUSE_CONNECTION_REFUSED,
-                             attempts > 1 && !beside.open ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    tell_reason(tries, reason);
+    r->about = tries->own ? tries->own
+                          : g_hash_table_lookup(r->connections, GUINT_TO_POINTER(tries->first));
+    cause =
+        report_cause_add(r, CAUSE_CONNECTION_REFUSED,
+                         tries->attempts > 1 && open == 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     r->about = NULL;
-    cause->time_ns = MAX(last->pub.last_time_ns - first->pub.first_time_ns, 0);
-    cause->frame =
-        first->pub.life.ended_frame ? first->pub.life.ended_frame : first->pub.first_frame;
-    if (attempts > 1) {
-        snprintf(tried, sizeof(tried), "%" PRIu64 " attempts", attempts);
+    cause->time_ns = MAX(tries->last_ns - tries->first_ns, 0);
+    cause->frame = tries->first_frame;
+    if (tries->attempts > 1 && tries->some_before) {
+        snprintf(tried, sizeof(tried), "attempts");
+    } else if (tries->attempts > 1) {
+        snprintf(tried, sizeof(tried), "%" PRIu64 " attempts", tries->attempts);
         snprintf(within, sizeof(within), " within %.1f s", report_seconds(cause->time_ns));
     }
     snprintf(cause->text, sizeof(cause->text),
              "The server refused %s to connect%s (%s), and none was accepted since.", tried, within,
              reason);
-    if (beside.open)
+    if (open != 0)
         snprintf(cause->against, sizeof(cause->against),
                  "connection %u of the same hosts was in use meanwhile: it may be one too many",
-                 (unsigned)beside.open->pub.number);
-    else if (attempts == 1)
+                 (unsigned)open);
+    else if (tries->attempts == 1)
         snprintf(cause->against, sizeof(cause->against),
                  "it was tried once: the client may take another port, or TCP");
 }
 
 void causes_of_attempts(struct report *r)
 {
-    GList *all = report_connections(r);
-    GHashTable *followed = g_hash_table_new(NULL, NULL); /* that another one took the place of */
+    GList *tries = report_tries(r), *all = report_connections(r);
 
-    for (GList *one = all; one; one = one->next) {
-        const struct report_connection *c = one->data;
-
-        g_hash_table_add(followed, GUINT_TO_POINTER(c->pub.life.previous));
-    }
-    for (GList *one = all; one; one = one->next) {
-        const struct report_connection *c = one->data;
-
-        if (refused(c) && c->pub.life.next == 0 &&
-            !g_hash_table_contains(followed, GUINT_TO_POINTER(c->pub.number)))
-            connection_refused(r, all, c);
-    }
-    g_hash_table_destroy(followed);
+    for (GList *one = tries; one; one = one->next)
+        connection_refused(r, all, one->data);
+    g_list_free(tries);
     g_list_free(all);
 }

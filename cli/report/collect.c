@@ -7,6 +7,7 @@
 
 #include "keyed_hash.h"
 #include "out/transaction.h"
+#include "report/attempts.h"
 #include "rule_set.h"
 #include "times.h"
 #include "upper/xdr_grammar.h"
@@ -564,6 +565,7 @@ struct rpcrdma_flow_sink report_sink(struct report *r)
 void report_complain(const struct report *r)
 {
     uint64_t names = nfs_paths_dropped(details_paths(r->details));
+    uint64_t attempts = report_attempts_left_out(r);
 
     if (r->pipeline->options->quiet)
         return;
@@ -572,6 +574,9 @@ void report_complain(const struct report *r)
     if (r->more_errors > 0)
         complain("%" PRIu64 " %s not listed by status: more of these than are listed",
                  r->more_errors, r->more_errors == 1 ? "failed RPC is" : "failed RPCs are");
+    if (attempts > 0)
+        complain("%" PRIu64 " refused %s not told: of more clients and servers than are kept",
+                 attempts, attempts == 1 ? "attempt to connect is" : "attempts to connect are");
     if (names > 0)
         complain("%" PRIu64 " %s of files %s not known: --max-memory", names,
                  names == 1 ? "name" : "names", names == 1 ? "is" : "are");

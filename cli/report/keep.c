@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "report/attempts.h"
 #include "times.h"
 
 /* Tallies by number, those of 64 numbers together: connections are numbered one after the other. */
@@ -86,7 +87,7 @@ static void count_no_more(struct report *r, uint32_t number)
         g_hash_table_remove(r->tallies, page_key(number));
 }
 
-static void free_connection(gpointer p)
+void report_free_connection(gpointer p)
 {
     struct report_connection *c = p;
 
@@ -102,21 +103,23 @@ void report_keeping_begin(struct report *r, size_t max_bytes)
     r->most_pages =
         (guint)CLAMP(max_bytes / 8 / REPORT_TALLY_BYTES, REPORT_UNENDED, G_MAXUINT) / PAGE;
     r->tallies = g_hash_table_new_full(NULL, NULL, NULL, free_page);
-    r->connections = g_hash_table_new_full(NULL, NULL, NULL, free_connection);
+    r->connections = g_hash_table_new_full(NULL, NULL, NULL, report_free_connection);
     g_queue_init(&r->recent);
     g_queue_init(&r->pinned);
     g_queue_init(&r->one_ways);
     r->busy = g_sequence_new(NULL);
+    report_attempts_begin(r);
 }
 
 void report_keeping_end(struct report *r)
 {
     if (r->ending)
-        free_connection(r->ending);
+        report_free_connection(r->ending);
     g_queue_clear(&r->recent);
     g_queue_clear(&r->pinned);
     g_queue_clear(&r->one_ways);
     g_sequence_free(r->busy);
+    report_attempts_end(r);
     g_free(r->gone);
     g_hash_table_destroy(r->connections);
     g_hash_table_destroy(r->tallies);
@@ -330,6 +333,7 @@ static struct report_tally *tally_of(struct report *r, const struct rpcrdma_conn
         r->refused = MAX(r->refused, pub->number);
         return NULL;
     }
+    report_accepted(r, pub);
     if (pub->life.previous != 0)
         pin(r, pub->life.previous, t);
     return t;
@@ -433,7 +437,8 @@ static void judge(struct report *r, struct report_connection *c)
     if (!make_room(r, keep)) { /* as all that are kept are telling */
         if (keep == REPORT_KEEP_RECENT)
             add_up(r, c, true);
-        free_connection(c);
+        if (!report_attempt_takes(r, c))
+            report_free_connection(c);
         return;
     }
     g_hash_table_insert(r->connections, GUINT_TO_POINTER(c->pub.number), c);
@@ -462,10 +467,11 @@ void report_ended(struct report *r, const struct rpcrdma_connection *pub)
             c->path[end] = *pub->path[end];
         c->pub.path[end] = NULL;
     }
+    report_attempt(r, &c->pub);
     if (t)
         take(r, c, t);
     else if (pub->messages > 0) { /* there was no room to count it */
-        free_connection(c);
+        report_free_connection(c);
         return;
     }
     judge(r, c);

@@ -296,7 +296,8 @@ struct report {
     GSequence *busy;                  /* ... and the most telling first */
     struct report_connection *ending; /* its credits are known */
     struct report_let_go let_go;
-    struct report_gone *gone;    /* the last of these, by number % REPORT_GONE; NULL: none yet */
+    struct report_gone *gone; /* the last of these, by number % REPORT_GONE; NULL: none yet */
+    struct report_attempts *attempts;
     uint32_t n_connections;      /* that there are: the highest number */
     GHashTable *terminate_codes; /* of RDMAP's Terminate: what each that was met means, static */
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];
@@ -385,6 +386,7 @@ void report_keep_named(struct report *report);
 void report_ended(struct report *report, const struct rpcrdma_connection *connection);
 void report_credits(void *context, const struct rpcrdma_connection *connection,
                     const struct rpcrdma_credit_result *results, size_t n);
+void report_free_connection(gpointer connection);
 void report_keeping_begin(struct report *report, size_t max_bytes);
 void report_keeping_end(struct report *report);
 /* causes.c: _TELLING, _ONE_WAY, or _RECENT: no cause could name it, alone or with another one. */

@@ -68,6 +68,65 @@ class Attempts(CommandTest):
                 refused(c, number, INVALID_SERVICE)
         self.only(talk, 'The server refused 10 attempts to connect within 27.0 s')
 
+    def many(self, c, n, of=lambda number: '10.0.0.1'):
+        for number in range(n):
+            one = rule_talk.Conversation(c.packets, number=1, clock=c.clock, hosts=(of(number), rule_talk.SERVER))
+            one.client.qpn, one.talk.local_id = 0x10000 + number, 0x10000 + number
+            one.talk.datagram(one.client, cm.req(one.talk.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn, 5, *one.hosts))
+            one.talk.datagram(one.server, cm.rej(0, one.talk.local_id, INVALID_SERVICE))
+            c.clock.now += SECOND
+
+    def test_more_than_are_kept(self):
+        """A client that retries for long; there are others before it that fill what is kept."""
+        self.only(lambda c, _: self.many(c, 1500), 'The server refused 1500 attempts to connect within 1499.0 s')
+
+        def second(c, _):
+            self.many(c, 1100)
+            self.many(c, 1200, lambda _: '10.0.0.2')
+        report, _ = self.report(second)
+        self.assertEqual([(one['cause'], one['text'][:39]) for one in report['causes']],
+                         [('connection-refused', 'The server refused 1200 attempts to con'),
+                          ('connection-refused', 'The server refused 1100 attempts to con')])
+        self.assertEqual([one['src'] for one in report['causes']], ['10.0.0.2', '10.0.0.1'])
+
+    def test_accepted_between(self):
+        """Only what was refused since the last that was accepted; also where that one gave way to others."""
+        def talk(c, _, again):
+            self.many(c, 3)
+            for number in range(300):
+                one = rule_talk.Conversation(c.packets, number=1, clock=c.clock,
+                                             hosts=(f'10.1.{number >> 8}.{number & 255}',
+                                                    '192.0.2.99' if number else rule_talk.SERVER))
+                one.client.qpn, one.server.qpn = 0x1000 + 2 * number, 0x1001 + 2 * number
+                one.talk.local_id, one.talk.remote_id, one.xid = 0x1000 + number, 0x20000 + number, number << 16
+                for _ in range(1 + (number > 0)):
+                    one.null()
+                one.talk.disconnect()
+                c.clock.now += SECOND
+            if again:
+                self.many(c, 2)
+        report, _ = self.report(lambda c, _: talk(c, _, False))
+        self.assertEqual((report['verdict'], report['causes']), ('healthy', []))
+        self.only(lambda c, _: talk(c, _, True), 'The server refused 2 attempts to connect within 1.0 s')
+
+    def test_clients_without_end(self):
+        """One attempt of each: those that are kept are told, of the others there is a word."""
+        path = os.path.join(self.folder, 'clients.pcap')
+        rules.write(path, lambda c, _: self.many(c, 1300, lambda n: f'10.2.{n >> 8}.{n & 255}'), True)
+        self.run_command('report', '--json', path, errors=1)
+        self.assertRegex(self.stderr, r'\d+ refused attempts to connect are not told')
+
+    def test_clock_set_back(self):
+        """What was accepted since has earlier times."""
+        def talk(c, _):
+            self.many(c, 5)
+            c.clock.now -= 3600 * SECOND
+            one = rule_talk.Conversation(c.packets, number=2, clock=c.clock, hosts=('10.0.0.3', rule_talk.SERVER))
+            one.null()
+        path = os.path.join(self.folder, 'back.pcap')
+        rules.write(path, talk, True)
+        self.assertEqual(json.loads(self.run_command('report', '--json', path, errors=1))['causes'], [])
+
     def test_over_tcp(self):
         """iWARP: a RST to each SYN, to the MPA Request, or an MPA Reply that rejects."""
         for how, words in (('syn', "(a RST answers TCP's SYN: nothing listens on port 20049)"),

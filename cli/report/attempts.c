@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Attempts to connect that servers refused, by client, server and port, and when servers accepted
+ * one last. They are counted as they end: a client that retries for hours makes more attempts than
+ * connections are kept, and what was accepted since may have given way to others.
+ */
+#include "report/attempts.h"
+
+#include <string.h>
+
+#include "keyed_hash.h"
+#include "report/causes.h"
+
+enum { ANY_PORT = 0x10000 };
+
+struct accepted {
+    struct report_service service; /* client: zero */
+    uint64_t frame;                /* of the latest, the first. Clocks are set back */
+};
+
+struct report_attempts {
+    GHashTable *tries;    /* struct report_tries, each its own key */
+    GHashTable *accepted; /* struct accepted, likewise */
+    guint most;
+    uint64_t left_out;        /* attempts */
+    uint64_t others_accepted; /* frame of the latest that there was no room for; 0: none */
+};
+
+static guint service_hash(gconstpointer service)
+{
+    return keyed_hash(service, sizeof(struct report_service));
+}
+
+static gboolean service_equal(gconstpointer a, gconstpointer b)
+{
+    return memcmp(a, b, sizeof(struct report_service)) == 0;
+}
+
+/* Zeroed, its padding, too: it is hashed. */
+static void set_service(struct report_service *service, const struct rpcrdma_connection *c,
+                        bool client, uint32_t port)
+{
+    int end = report_server_end(c);
+
+    memset(service, 0, sizeof(*service));
+    if (client)
+        service->client = c->end[1 - end].address;
+    service->server = c->end[end].address;
+    service->port = port;
+}
+
+static void free_tries(gpointer p)
+{
+    struct report_tries *tries = p;
+
+    if (tries->own)
+        report_free_connection(tries->own);
+    g_free(tries);
+}
+
+void report_attempts_begin(struct report *r)
+{
+    struct report_attempts *a = r->attempts = g_new0(struct report_attempts, 1);
+
+    a->most = r->most_connections;
+    a->tries = g_hash_table_new_full(service_hash, service_equal, NULL, free_tries);
+    a->accepted = g_hash_table_new_full(service_hash, service_equal, NULL, g_free);
+}
+
+void report_attempts_end(struct report *r)
+{
+    g_hash_table_destroy(r->attempts->tries);
+    g_hash_table_destroy(r->attempts->accepted);
+    g_free(r->attempts);
+}
+
+bool report_refused_by_server(const struct rpcrdma_connection *c)
+{
+    return report_refused(c) &&
+           (c->life.established_frame == 0 || c->carrier == RPCRDMA_CARRIER_IWARP) &&
+           (c->life.ended_by < 0 || c->life.ended_by == report_server_end(c));
+}
+
+static void accept_at(struct report_attempts *a, const struct rpcrdma_connection *c, uint32_t port)
+{
+    struct report_service service;
+    struct accepted *accepted;
+
+    set_service(&service, c, false, port);
+    accepted = g_hash_table_lookup(a->accepted, &service);
+    if (!accepted && g_hash_table_size(a->accepted) >= 2 * a->most) {
+        a->others_accepted = MAX(a->others_accepted, c->first_frame);
+        return;
+    }
+    if (!accepted) {
+        accepted = g_new0(struct accepted, 1);
+        accepted->service = service;
+        g_hash_table_add(a->accepted, accepted);
+    }
+    accepted->frame = MAX(accepted->frame, c->first_frame);
+}
+
+void report_accepted(struct report *r, const struct rpcrdma_connection *c)
+{
+    if (report_refused_by_server(c))
+        return;
+    accept_at(r->attempts, c, ANY_PORT);
+    accept_at(r->attempts, c, c->service_port);
+}
+
+static uint64_t accepted_at(const struct report_attempts *a, const struct report_service *of,
+                            uint32_t port)
+{
+    struct report_service service;
+    const struct accepted *accepted;
+
+    memset(&service, 0, sizeof(service));
+    service.server = of->server;
+    service.port = port;
+    accepted = g_hash_table_lookup(a->accepted, &service);
+    return accepted ? accepted->frame : 0;
+}
+
+/* When the server accepted one last, of whichever client; where that may be forgotten, later. */
+static uint64_t last_accepted(const struct report_attempts *a, const struct report_service *of)
+{
+    uint64_t frame = of->port == 0 ? accepted_at(a, of, ANY_PORT)
+                                   : MAX(accepted_at(a, of, of->port), accepted_at(a, of, 0));
+
+    return MAX(frame, a->others_accepted);
+}
+
+/* What follows an attempt tells what became of it; and what is open beside is of use. */
+static void follow(struct report_attempts *a, const struct rpcrdma_connection *c, bool accepted)
+{
+    struct report_service service;
+    struct report_tries *tries;
+
+    set_service(&service, c, true, c->service_port);
+    tries = g_hash_table_lookup(a->tries, &service);
+    if (!tries)
+        return;
+    tries->followed |= c->life.previous != 0 && c->life.previous == tries->last;
+    if (accepted && c->last_frame >= tries->open_until) {
+        tries->open = c->number;
+        tries->open_until = c->last_frame;
+    }
+}
+
+static struct report_tries *tries_of(struct report_attempts *a, const struct rpcrdma_connection *c)
+{
+    struct report_service service;
+    struct report_tries *tries;
+
+    set_service(&service, c, true, c->service_port);
+    tries = g_hash_table_lookup(a->tries, &service);
+    if (!tries && g_hash_table_size(a->tries) < a->most) {
+        tries = g_new0(struct report_tries, 1);
+        tries->service = service;
+        g_hash_table_add(a->tries, tries);
+    }
+    return tries;
+}
+
+static void begin(struct report_tries *tries, const struct rpcrdma_connection *c)
+{
+    if (tries->own)
+        report_free_connection(tries->own);
+    *tries = (struct report_tries){.service = tries->service,
+                                   .open = tries->open,
+                                   .open_until = tries->open_until,
+                                   .first = c->number,
+                                   .first_ns = c->first_time_ns,
+                                   .first_begun = c->first_frame,
+                                   .first_frame =
+                                       c->life.ended_frame ? c->life.ended_frame : c->first_frame};
+}
+
+void report_attempt(struct report *r, const struct rpcrdma_connection *c)
+{
+    struct report_attempts *a = r->attempts;
+    struct report_tries *tries;
+    bool accepted = c->life.established_frame != 0 || c->messages > 0;
+    uint64_t accepted_frame;
+
+    if (!report_refused_by_server(c)) {
+        if (accepted)
+            report_accepted(r, c);
+        follow(a, c, accepted);
+        return;
+    }
+    tries = tries_of(a, c);
+    if (!tries) {
+        a->left_out++;
+        return;
+    }
+    accepted_frame = last_accepted(a, &tries->service);
+    if (tries->attempts == 0 || accepted_frame >= tries->first_begun)
+        begin(tries, c);
+    tries->attempts++;
+    tries->last = c->number;
+    tries->last_begun = c->first_frame;
+    tries->last_ns = c->last_time_ns;
+    tries->last_frame = c->last_frame;
+    tries->followed = c->life.next != 0;
+    tries->ended = c->life.ended;
+    tries->carrier = c->carrier;
+    tries->reject_reason = c->life.reject_reason;
+    tries->port = c->service_port ? c->service_port : c->end[report_server_end(c)].port;
+}
+
+bool report_attempt_takes(struct report *r, struct report_connection *c)
+{
+    struct report_service service;
+    struct report_tries *tries;
+
+    set_service(&service, &c->pub, true, c->pub.service_port);
+    tries = g_hash_table_lookup(r->attempts->tries, &service);
+    if (!tries || tries->first != c->pub.number || tries->own)
+        return false;
+    tries->own = c;
+    return true;
+}
+
+static gint by_last(gconstpointer a, gconstpointer b)
+{
+    const struct report_tries *x = a, *y = b;
+
+    return x->last < y->last ? -1 : x->last > y->last;
+}
+
+GList *report_tries(const struct report *r)
+{
+    GList *found = NULL;
+    GHashTableIter each;
+    gpointer one;
+
+    g_hash_table_iter_init(&each, r->attempts->tries);
+    while (g_hash_table_iter_next(&each, &one, NULL)) {
+        struct report_tries *tries = one;
+        uint64_t accepted_frame = last_accepted(r->attempts, &tries->service);
+
+        tries->some_before = accepted_frame >= tries->first_begun; /* it was known late */
+        if (!tries->followed && accepted_frame < tries->last_begun)
+            found = g_list_prepend(found, tries);
+    }
+    return g_list_sort(found, by_last);
+}
+
+uint64_t report_attempts_left_out(const struct report *r)
+{
+    return r->attempts->left_out;
+}
