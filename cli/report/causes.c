@@ -212,7 +212,7 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
 }
 
 /* A way that is that long explains it, too: `delay` tells of it. */
-static bool way_explains(const struct report *r, const struct report_slow *reads)
+static bool way_explains(const struct report *r, const struct report_slow *reads, uint32_t number)
 {
     bool explains = false;
 
@@ -220,10 +220,19 @@ static bool way_explains(const struct report *r, const struct report_slow *reads
         const struct report_cause *c = &r->causes[i];
 
         explains |=
-            c->id == CAUSE_DELAY && c->rpcs > 0 &&
+            c->id == CAUSE_DELAY && c->rpcs > 0 && c->of && c->of->pub.number == number &&
             2 * (double)c->time_ns / (double)c->rpcs * (double)reads->reads >= (double)reads->ns;
     }
     return explains;
+}
+
+static bool ways_explain(const struct report *r, const struct report_slow *reads)
+{
+    unsigned i = 0;
+
+    while (i < r->n_slow_reads_of && way_explains(r, reads, r->slow_reads_of[i]))
+        i++;
+    return i == r->n_slow_reads_of;
 }
 
 static void slow_reads(struct report *r)
@@ -231,7 +240,7 @@ static void slow_reads(struct report *r)
     const struct report_slow *slow = &r->slow_reads;
     struct report_cause *cause;
 
-    if (slow->rpcs == 0 || way_explains(r, slow))
+    if (slow->rpcs == 0 || ways_explain(r, slow))
         return;
     cause = report_cause_add(r, CAUSE_CLIENT, CONFIDENCE_MEDIUM);
     cause->rpcs = slow->rpcs;

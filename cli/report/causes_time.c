@@ -72,7 +72,7 @@ static void delayed(struct report *r, const struct report_connection *c)
                                      : "Acks of Replies";
         char how[120];
 
-        if (quick >= REPORT_SLOW_ACK_NS) {
+        if (quick >= (is_tcp(c) && !server ? REPORT_LONG_ACK_NS : REPORT_SLOW_ACK_NS)) {
             snprintf(how, sizeof(how), "even the quickest %s take %.1f ms (median %.1f ms)", of,
                      ms(quick), ms(report_ack_time(c, server, 50)));
             delayed_by(r, c, server, n, quick, how);

@@ -197,6 +197,18 @@ static void note_slow_one(struct report_slow *slow, const struct rpcrdma_transac
     slow->ns = time_plus(slow->ns, ns);
 }
 
+static void note_slow_reads(struct report *r, const struct rpcrdma_transaction *t)
+{
+    uint32_t number = t->connection->number;
+    unsigned i = 0;
+
+    note_slow_one(&r->slow_reads, t, t->phases.data_peer_ns);
+    while (i < r->n_slow_reads_of && r->slow_reads_of[i] != number)
+        i++;
+    if (i == r->n_slow_reads_of && i < REPORT_SLOW_READS_OF)
+        r->slow_reads_of[r->n_slow_reads_of++] = number;
+}
+
 /* What its responder took between the Call's arrival and the Reply, but for RDMA. */
 static void note_responder(struct report *r, const struct rpcrdma_transaction *t)
 {
@@ -211,7 +223,7 @@ static void note_responder(struct report *r, const struct rpcrdma_transaction *t
         note_slow_one(slow, t, own);
     else if (t->has_phases && !is_reverse(t) && t->read_chunk_length > 0 &&
              t->phases.data_peer_ns > t->latency_ns / 2)
-        note_slow_one(&r->slow_reads, t, t->phases.data_peer_ns);
+        note_slow_reads(r, t);
 }
 
 static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
@@ -354,7 +366,8 @@ static void note_answered(struct report_tally *tally, const struct rpcrdma_trans
  * was time for that. */
 static bool dropped(const struct report *r, const struct rpcrdma_transaction *t)
 {
-    return t->connection->life.ended == RPCRDMA_ENDED_NOT && t->call.state != RPCRDMA_DELIVERED &&
+    return t->connection->life.ended == RPCRDMA_ENDED_NOT &&
+           t->call.state == RPCRDMA_DELIVERY_UNKNOWN && !t->call.refused &&
            t->call.transmissions == 1 &&
            time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= REPORT_RESEND_NS;
 }
@@ -412,7 +425,8 @@ static void note_client_answers(struct report *r, struct report_tally *tally,
         return;
     if (!tcp && t->reply.state == RPCRDMA_DELIVERED && t->reply.transmissions == 1)
         report_client_answer(r, tally, time_less(t->reply.time_ns, t->reply.first_time_ns));
-    if (tcp && t->has_phases && t->segments == 1 && t->read_chunk_length > 0 && t->stalled_ns == 0)
+    if (tcp && t->has_phases && t->segments == 1 && t->stalled_ns == 0 &&
+        t->read_chunk_length > 0 && t->read_chunk_length <= REPORT_ONE_READ)
         report_client_answer(r, tally, t->phases.data_peer_ns);
 }
 

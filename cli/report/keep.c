@@ -181,11 +181,14 @@ void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_
     if (!detail)
         return;
     moved = &detail->moved[in > 0];
+    moved->slow += (double)(in + out) * 1e9 < (double)ns * REPORT_SLOW_RATE;
     if (moved->rpcs++ == 0)
         moved->frame = rpc->call_frame;
+    else
+        ns = MIN(ns, MAX(time_less(rpc->reply_time_ns, moved->latest_ns), 0));
+    moved->latest_ns = MAX(moved->latest_ns, rpc->reply_time_ns);
     moved->bytes += in + out;
     moved->ns = time_plus(moved->ns, ns);
-    moved->slow += (double)(in + out) * 1e9 < (double)ns * REPORT_SLOW_RATE;
 }
 
 /* It is in no list any more. */

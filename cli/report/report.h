@@ -35,6 +35,8 @@ enum {
 };
 #define REPORT_SLOW_ACK_NS INT64_C(2000000)  /* where the quickest take that, there is a delay */
 #define REPORT_SILENT_NS INT64_C(1000000000) /* from the last packet on: it is told */
+enum { REPORT_SLOW_READS_OF = 8 };
+enum { REPORT_ONE_READ = 64 * 1024 };        /* what a server reads by few Read requests */
 #define REPORT_SLOW_RATE 1000000             /* bytes a second */
 #define REPORT_LONG_ACK_NS INT64_C(20000000) /* where most take that, too */
 
@@ -127,9 +129,11 @@ struct report_acks {
 
 /* Data that RDMA moved one way, for RPCs without anything retransmitted. */
 struct report_moved {
-    uint64_t rpcs, slow;   /* slow: at less than REPORT_SLOW_RATE by itself */
-    uint64_t bytes, frame; /* frame: of the first */
-    int64_t ns;            /* first to last packet of each, but for what an end waited for */
+    uint64_t rpcs, bytes;
+    uint64_t slow;     /* RPCs at less than REPORT_SLOW_RATE by themselves */
+    uint64_t frame;    /* of the first */
+    int64_t ns;        /* first to last packet of each, but for what an end waited for */
+    int64_t latest_ns; /* the latest Reply: the time of several under way at once counts once */
 };
 
 /* What there is room for of a few at once. */
@@ -267,11 +271,13 @@ struct report {
 
     uint64_t rpcs, answered, unanswered, no_call, undelivered, resent, incomplete;
     struct latency latency;
-    int64_t slow_ns;                             /* an RPC that takes that long is slow, ... */
-    bool slow_told;                              /* ... as the user says */
-    uint64_t slow;                               /* such RPCs */
-    struct report_slow slow_server, slow_client; /* of those; slow_client: of callbacks */
-    struct report_slow slow_reads;               /* RDMA Reads that the client had to answer */
+    int64_t slow_ns;                              /* an RPC that takes that long is slow, ... */
+    bool slow_told;                               /* ... as the user says */
+    uint64_t slow;                                /* such RPCs */
+    struct report_slow slow_server, slow_client;  /* of those; slow_client: of callbacks */
+    struct report_slow slow_reads;                /* RDMA Reads that the client had to answer */
+    uint32_t slow_reads_of[REPORT_SLOW_READS_OF]; /* on these connections, the first of them */
+    unsigned n_slow_reads_of;
     /* where the time of the client's RPCs went; of callbacks phases.server_ns is the client's */
     struct rpcrdma_phases spent;
     int64_t spent_stalled_ns;

@@ -27,6 +27,7 @@ enum rpcrdma_delivery_state {
 struct rpcrdma_delivery {
     enum rpcrdma_delivery_state state;
     bool not_ready;         /* the receiver refused it once and more: RNR Naks */
+    bool refused;           /* likewise: by any Nak, the latest that passed since it was sent */
     bool lost;              /* it did not arrive the first time, as is proven */
     uint32_t transmissions; /* as seen in the capture; 0: not known */
     uint64_t first_frame,

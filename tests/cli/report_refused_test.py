@@ -56,6 +56,23 @@ class Refused(CommandTest):
                 c.clock.now += away_ns
         return self.report(talk)
 
+    def test_refused_is_answered(self):
+        """Ten seconds of other traffic, and no end in the capture: nothing is missing of a Call that a Nak refused, or asked
+        for: it is no sign of the capture."""
+        for syndrome in (0x60 | INVALID_REQUEST, 0x60, 0x20 | 14):  # Nak; for want of what was before it; RNR
+            def talk(c, _, syndrome=syndrome):
+                c.null()
+                psn = c.client.psn
+                c.call(rule_talk.NULL)
+                c.packets.pop()
+                c.talk.packet(c.server, roce.ACK, psn, extension=struct.pack('>I', syndrome << 24 | c.server.msn))
+                other = c.beside(2)
+                for _ in range(5):
+                    other.null()
+                    c.clock.now += 2 * SECOND
+                other.null()
+            self.assertNotIn('capture-incomplete', [cause['cause'] for cause in self.report(talk)['causes']])
+
     def test_nak(self):
         """Whether the client is back soon or not: it is no fault of the server's, nor of the path."""
         meaning = {REMOTE_ACCESS: ('remote access error', 'R_key or address was not valid there'),

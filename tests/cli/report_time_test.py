@@ -12,16 +12,17 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import rule_talk
 import rules
 import rules_iwarp
+from script import NFS, rpc_call
 
 MS = 10**6
 RC_READ_RESPONSES = range(13, 17)
 
 
 class Time(CommandTest):
-    def causes(self, say):
+    def causes(self, say, *arguments):
         path = os.path.join(self.folder, 'time.pcap')
         rules.write(path, say, True)
-        return json.loads(self.run_command('report', '--json', path))['causes']
+        return json.loads(self.run_command('report', '--json', *arguments, path))['causes']
 
     @staticmethod
     def rpc(c, call_ack_ns=0, reply_ack_ns=0):
@@ -142,7 +143,7 @@ class Time(CommandTest):
     def test_iwarp(self):
         """TCP delays Acks of Replies: what one Read request asks for tells of the way to the client. Then TCP goes there and
         back several times for what it asks for, and is not slow by that."""
-        for way, expected in ((150 * MS, ['delay']), (1 * MS, [])):
+        for way, expected in ((150 * MS, ['delay']), (5 * MS, []), (1 * MS, [])):
             def say(c, _, way=way):
                 rules_iwarp.over_iwarp(c)
                 for _ in range(25):
@@ -151,6 +152,36 @@ class Time(CommandTest):
             self.assertEqual([cause['cause'] for cause in found], expected)
             if expected:
                 self.assertIn('quickest responses to Read requests take 150.', found[0]['text'])
+
+    def test_several_at_once(self):
+        """Sixteen WRITEs that share a line: it moves 4 MB/s, and each of them 0.5."""
+        def say(c, _):
+            c.null()
+            arguments = c.write_arguments(65536)
+            at = len(rpc_call(0, NFS, rule_talk.WRITE, arguments))
+            chunks = [c.memory.read_chunk(at, 32768, 32768) for _ in range(16)]
+            xids = [c.call(rule_talk.WRITE, arguments, read=chunk) for chunk in chunks]
+            for half in (0, 1):
+                for chunk in chunks:
+                    c.clock.now += 8 * MS
+                    c.pull(chunk[half:half + 1], rule_talk.data(32768))
+            for xid in xids:
+                c.written(xid, 65536)
+        self.assertNotIn('slow-transfer', [cause['cause'] for cause in self.causes(say)])
+
+    def test_delay_of_another_client(self):
+        """It does not explain that this one is slow to answer RDMA Reads; its own does."""
+        for of_it in (False, True):
+            def say(c, _, of_it=of_it):
+                c.null()
+                other = c if of_it else c.beside(2)
+                for _ in range(30):
+                    self.rpc(other, reply_ack_ns=1500 * MS)
+                for _ in range(3):
+                    self.asked(c, 1000, 1500 * MS)
+            found = [cause['cause'] for cause in self.causes(say, '--slow', '1000')]
+            self.assertIn('delay', found)
+            self.assertEqual('slow-client' in found, not of_it)
 
     def test_pause_is_no_slow_transfer(self):
         def say(c, _):

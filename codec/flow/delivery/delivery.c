@@ -103,6 +103,7 @@ static RPCRDMA_INLINE void tell(const struct flow_delivery *d, const struct tran
 {
     *out = (struct rpcrdma_delivery){
         .not_ready = end->not_ready || begin->not_ready,
+        .refused = end->refused || begin->refused,
         .lost = end->lost || begin->lost,
         .transmissions = times(begin, end),
         .first_frame = begin->first_frame,
