@@ -347,6 +347,15 @@ static struct report_unanswered *unanswered_of(struct report_trouble *trouble,
     return other || is_reverse(t) ? &trouble->unanswered[REPORT_REVERSE] : forward;
 }
 
+/* Behind a Nak that ends a connection no end sends an answer and has it acknowledged. TCP
+ * acknowledges behind a Terminate, too. */
+static bool went_on(const struct report_refusal *refusal, const struct rpcrdma_transaction *t)
+{
+    return refusal->frame < t->call_frame ||
+           (!refusal->terminate && refusal->frame < t->reply_frame &&
+            t->reply.state == RPCRDMA_DELIVERED && refusal->frame < t->reply.frame);
+}
+
 static void note_answered(struct report_tally *tally, const struct rpcrdma_transaction *t)
 {
     struct report_unanswered *without;
@@ -358,8 +367,8 @@ static void note_answered(struct report_tally *tally, const struct rpcrdma_trans
     without = tally->trouble ? unanswered_of(tally->trouble, t) : NULL;
     if (without && time_less(t->call_time_ns, without->last_ns) >= SECOND)
         without->last_calls = without->last_held = without->last_few = 0;
-    if (tally->trouble && tally->trouble->refusal.frame < t->call_frame)
-        tally->trouble->refusal.frame = 0; /* it went on, whatever that was */
+    if (tally->trouble && went_on(&tally->trouble->refusal, t))
+        tally->trouble->refusal.frame = 0; /* whatever that was */
 }
 
 /* The Call was neither acknowledged nor sent again, and nothing ended the connection, though there

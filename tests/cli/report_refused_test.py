@@ -124,7 +124,17 @@ class Refused(CommandTest):
             c.null()
             nak(c, c.server.psn - 2)
             c.beside(2).null()
-        for talk in (closed, idle):
+
+        def answered(c, _):
+            """A Call that is under way meanwhile: its Reply passes behind, and is acknowledged."""
+            c.null()
+            c.null()
+            xid = c.call(rule_talk.NULL)
+            nak(c, c.server.psn - 1)
+            c.clock.now += SECOND // 10
+            c.reply(xid)
+            c.talk.disconnect()
+        for talk in (closed, idle, answered):
             self.assertEqual(self.report(talk)['causes'], [], talk.__name__)
 
     def test_many(self):
