@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "out/address.h"
 #include "report/attempts.h"
 #include "report/causes.h"
 
@@ -58,13 +59,23 @@ static uint32_t open_beside(GList *all, const struct report_tries *tries)
     return open;
 }
 
-static void connection_refused(struct report *r, GList *all, const struct report_tries *tries)
+/* Of several each is told by its hosts. */
+static void connection_refused(struct report *r, GList *all, const struct report_tries *tries,
+                               bool several)
 {
     const uint32_t open = open_beside(all, tries);
     struct report_cause *cause;
     char reason[200], tried[32] = "an attempt", within[64] = "";
+    char server[ADDRESS_SIZE + 8] = "", client[ADDRESS_SIZE + 8] = "", address[ADDRESS_SIZE];
 
     tell_reason(tries, reason);
+    if (several) {
+        int n = (int)address_format(&tries->service.server, address);
+
+        snprintf(server, sizeof(server), " %.*s", n, address);
+        n = (int)address_format(&tries->service.client, address);
+        snprintf(client, sizeof(client), " by %.*s", n, address);
+    }
     r->about = tries->own ? tries->own
                           : g_hash_table_lookup(r->connections, GUINT_TO_POINTER(tries->first));
     cause =
@@ -80,8 +91,8 @@ static void connection_refused(struct report *r, GList *all, const struct report
         snprintf(within, sizeof(within), " within %.1f s", report_seconds(cause->time_ns));
     }
     snprintf(cause->text, sizeof(cause->text),
-             "The server refused %s to connect%s (%s), and none was accepted since.", tried, within,
-             reason);
+             "The server%s refused %s%s to connect%s (%s), and none was accepted since.", server,
+             tried, client, within, reason);
     if (open != 0)
         snprintf(cause->against, sizeof(cause->against),
                  "connection %u of the same hosts was in use meanwhile: it may be one too many",
@@ -96,7 +107,7 @@ void causes_of_attempts(struct report *r)
     GList *tries = report_tries(r), *all = report_connections(r);
 
     for (GList *one = tries; one; one = one->next)
-        connection_refused(r, all, one->data);
+        connection_refused(r, all, one->data, tries->next != NULL);
     g_list_free(tries);
     g_list_free(all);
 }
