@@ -414,7 +414,7 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
     if (none && !late && !is_reverse(t))
         note_under_way(r, tally->trouble, without, t);
     without->held += held;
-    without->dropped += none && dropped(r, t);
+    without->dropped += none && tally->trouble->refusal.frame == 0 && dropped(r, t);
     if (time_less(tally->answered_ns, since_begun(t)) >= SECOND)
         return; /* others were answered since */
     without->last_calls += none;

@@ -169,6 +169,23 @@ class Refused(CommandTest):
         self.assertEqual([one['cause'] for one in report['causes']], ['remote-error'])
         self.assertEqual((report['causes'][0]['rpcs'], report['under_way']), (1, 0))
 
+    def test_nothing_lacks(self):
+        """Nor does the capture lack its Ack, where other connections go on for long."""
+        def talk(c, _):
+            other = c.beside(2)
+            for _ in range(10):
+                c.null()
+                other.null()
+            xid = c.call(rule_talk.NULL)
+            c.packets.pop()
+            c.talk.packet(c.server, roce.ACK, c.client.psn - 1,
+                          extension=struct.pack('>I', (0x60 | REMOTE_ACCESS) << 24 | c.server.msn))
+            other.reply(other.call(rule_talk.NULL, xid=xid))
+            for _ in range(10):
+                c.clock.now += SECOND
+                other.null()
+        self.assertEqual([one['cause'] for one in self.report(talk)['causes']], ['remote-error'])
+
     def test_terminate(self):
         """Of iWARP, with the headers of the segment that it is about, or without."""
         for headers, says in ((False, 'The client sent a Terminate'),
