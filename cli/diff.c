@@ -78,6 +78,7 @@ static int read_side(struct side *side, const struct options *both, struct out *
                                        .doubts = side->doubts,
                                        .missing = side->doubts};
     status = pipeline_run(&side->pipeline, &sink);
+    groups_settle(side->groups, details_paths(side->details));
     side->span_ns = side->pipeline.clock.now_ns - side->pipeline.clock.start_ns;
     side->pipeline.options = NULL;
     return status;

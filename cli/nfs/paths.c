@@ -359,25 +359,29 @@ void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *add
         forget_name(paths, node);
 }
 
-bool nfs_paths_file(struct nfs_paths *paths, const struct rpcrdma_address *address,
+void nfs_paths_file(struct nfs_paths *paths, const struct rpcrdma_address *address,
                     const struct nfs_handle *handle, const struct nfs_name *name,
-                    struct nfs_handle *file)
+                    struct nfs_handle *file, struct nfs_name *left)
 {
     struct node *node = find(paths, server_of(paths, address), handle);
     const char *names = name->text;
     size_t length = name->length;
 
-    if (length > 0)
-        node = directory_of(paths, node, &names, &length, false);
-    if (node && length > 0)
-        node = child(paths, node, names, length);
-    node = itself(node);
-    if (node && has_handle(node)) {
-        *file = node->handle;
-        return true;
+    *file = node ? node->handle : *handle;
+    *left = *name;
+    for (node = up(node, &names, &length); node;) {
+        size_t n = first_of(names, length);
+
+        if (has_handle(node)) {
+            *file = node->handle;
+            left->length = (uint16_t)length;
+        }
+        node = itself(child(paths, node, names, n));
+        n += n < length;
+        names += n;
+        length -= n;
     }
-    *file = *handle;
-    return name->length == 0 && (handle->length > 0 || handle->root);
+    memmove(left->text, left->text + name->length - left->length, left->length);
 }
 
 /* Puts text before what stands at buf[*at]. */

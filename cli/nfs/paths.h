@@ -29,10 +29,12 @@ void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *ser
                       const struct nfs_handle *from, const struct nfs_name *name,
                       const struct nfs_handle *to, const struct nfs_name *new_name);
 
-/* The handle of `name` in the directory `handle`; *file may be *handle. False: it is not known. */
-bool nfs_paths_file(struct nfs_paths *paths, const struct rpcrdma_address *server,
+/* The handle of `name` in the directory `handle`, and nothing *left of the name; else the last
+ * directory on the way whose handle is known, and the names from there. One directory or file that
+ * has several handles here (the root: PUTROOTFH, and its own) always gets the same. */
+void nfs_paths_file(struct nfs_paths *paths, const struct rpcrdma_address *server,
                     const struct nfs_handle *handle, const struct nfs_name *name,
-                    struct nfs_handle *file);
+                    struct nfs_handle *file, struct nfs_name *left);
 
 enum { NFS_PATH = 1024 };
 

@@ -39,7 +39,7 @@ void details_free(struct details *d)
     g_free(d);
 }
 
-const struct nfs_paths *details_paths(const struct details *d)
+struct nfs_paths *details_paths(const struct details *d)
 {
     return d->paths;
 }

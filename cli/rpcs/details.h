@@ -18,7 +18,7 @@ struct details;
 
 struct details *details_new(size_t path_bytes);
 void details_free(struct details *details);
-const struct nfs_paths *details_paths(const struct details *details);
+struct nfs_paths *details_paths(const struct details *details);
 
 /* Nobody asks for more than each RPC's status, without the operation that failed. */
 void details_status_only(struct details *details);

@@ -67,6 +67,8 @@ void groups_file_of(const struct rpc *rpc, struct groups_file *said, struct grou
 /* How it is shown: its path, else its handle. */
 void groups_file_name(const struct rpc *rpc, const struct groups_file *found,
                       char name[NFS_PATH + 1]);
+/* What was put into a key. False: it is no file's. */
+bool groups_file_from_key(const struct group *group, struct groups_file *file);
 /* The handle in a key. False: it has none. */
 bool groups_file_handle(const struct group *group, const uint8_t **handle, size_t *length);
 
@@ -111,6 +113,10 @@ void groups_free(struct groups *groups);
 /* An RPC of the client comes soon: its group is brought into the processor's cache. */
 void groups_expect(const struct groups *groups, const struct rpcrdma_address *client);
 struct group *groups_add(struct groups *groups, const struct rpc *rpc);
+/* Files that were counted twice, as their handles were learned later, become one: at the end. */
+void groups_settle(struct groups *groups, struct nfs_paths *paths);
+/* Adds the RPCs of another group. */
+void group_merge(struct group *into, const struct group *from);
 /* Of the times that go into latency_ns. */
 void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *one);
 /* Of two captures, side by side; NULL: that one has none. */

@@ -35,12 +35,7 @@ size_t groups_file_key(const struct groups_file *file, char key[GROUPS_FILE_KEY]
 static void find(const struct rpc *rpc, const struct nfs_handle *handle,
                  const struct nfs_name *name, struct groups_file *found)
 {
-    if (nfs_paths_file(rpc->paths, &found->server, handle, name, &found->handle)) {
-        found->name.length = 0;
-    } else {
-        found->handle = *handle;
-        found->name = *name;
-    }
+    nfs_paths_file(rpc->paths, &found->server, handle, name, &found->handle, &found->name);
 }
 
 void groups_file_of(const struct rpc *rpc, struct groups_file *said, struct groups_file *found)
@@ -80,6 +75,23 @@ void groups_file_name(const struct rpc *rpc, const struct groups_file *found,
     if (n == 0)
         n = g_strlcpy(name, found->handle.root ? "/" : "(no file)", NFS_PATH);
     name[n] = '\0';
+}
+
+bool groups_file_from_key(const struct group *group, struct groups_file *file)
+{
+    const char *key = group->key;
+    size_t length;
+
+    if (group->key == group->name || group->key_length < AT_HANDLE)
+        return false;
+    memcpy(&file->server, key, sizeof(file->server));
+    file->handle.root = key[AT_ROOT];
+    file->handle.length = (uint8_t)key[AT_LENGTH];
+    memcpy(file->handle.bytes, key + AT_HANDLE, file->handle.length);
+    length = group->key_length - AT_HANDLE - file->handle.length;
+    file->name.length = (uint16_t)length;
+    memcpy(file->name.text, key + AT_HANDLE + file->handle.length, length);
+    return true;
 }
 
 bool groups_file_handle(const struct group *group, const uint8_t **handle, size_t *length)

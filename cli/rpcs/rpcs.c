@@ -207,6 +207,7 @@ static void finish(struct rpcs *rpcs, const struct choice *choice)
                                      .top = (size_t)choice->top,
                                      .histogram = choice->histogram};
 
+        groups_settle(rpcs->groups, details_paths(rpcs->details));
         groups_sort(rpcs->groups, rpcs->sort == SORT_LATENCY ? GROUPS_BY_LATENCY
                                   : rpcs->sort == SORT_BYTES ? GROUPS_BY_BYTES
                                                              : GROUPS_BY_TIME);

@@ -99,6 +99,25 @@ class Compound(Files):
         nfs.compound(ROOT, READ)
         self.assertEqual([(row[0], *row[2:]) for row in self.rows(nfs.save(self.path()))], [('/', None, 1)])
 
+    def test_root_before_its_handle(self):
+        """It is one directory under both, and so is what was asked for below it."""
+        nfs = Nfs()
+        nfs.compound(ROOT)
+        nfs.compound(ROOT, look(b'b', 2))       # fails
+        nfs.compound(ROOT, look(b'a'), look(b'b', 2))
+        nfs.compound(ROOT, getfh(1))
+        nfs.compound(putfh(1), READ)
+        nfs.compound(putfh(1), look(b'b', 2))
+        nfs.compound(putfh(1), look(b'a'), getfh(2))
+        nfs.compound(putfh(2), look(b'b', 2))
+        path = nfs.save(self.path())
+        self.assertEqual(self.shown('rpcs', '--per', 'file', path), [(1, '/a'), (2, '/a/b'), (2, '/b'), (3, '/')])
+        self.assertEqual([row[2] for row in self.rows(path)], [1, 2, 2, 1])
+        intervals = self.run_command('rpcs', '--per', 'file', '--interval', '100', '--json', path).splitlines()
+        self.assertEqual(len(intervals), 4)
+        nfs.compound(putfh(1), look(b'b'), getfh(4))
+        self.assertIn(('/b', '192.0.2.1', 4, 3), self.rows(nfs.save(path)))
+
     def test_restored(self):
         self.nfs.compound(putfh(3), SAVE, look(b'sub'), RESTORE, look(b'h'), getfh(5), READ)
         self.nfs.compound(putfh(5), READ)
