@@ -215,7 +215,7 @@ static void read_packets(struct pipeline *pipeline)
  * none. */
 static void find_end(struct pipeline *pipeline)
 {
-    static const int64_t most_ns = 31 * 24 * 3600 * SECOND;
+    static const int64_t most_ns = INT64_C(31) * 24 * 3600 * SECOND;
     const struct pipeline_private *own = pipeline->own;
     int64_t end_ns = pipeline->clock.now_ns;
     struct source_stats stats = {0};
