@@ -71,7 +71,7 @@ static void on_last(void *context, struct rpcrdma_flow *flow)
     struct metrics *metrics = context;
     const struct pipeline *pipeline = metrics->pipeline;
 
-    metrics_wait(metrics, pipeline->options->n_devices > 0 ? NULL : flow, pipeline->clock.now_ns);
+    metrics_wait(metrics, pipeline->options->n_devices > 0 ? NULL : flow, pipeline->end_ns);
 }
 
 /* Before privileges are dropped. */

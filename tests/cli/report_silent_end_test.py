@@ -2,6 +2,7 @@
 """report where a server hangs and nothing passes any more: until when packets were awaited is in the file, or is not known."""
 import json
 import os
+import re
 import struct
 import sys
 import unittest
@@ -87,6 +88,14 @@ class SilentEnd(CommandTest):
         one = self.report(path)
         self.assertEqual(([cause['cause'] for cause in one['causes']], one['under_way']), (['capture-incomplete'], 0))
         self.assertNotIn('under way', self.run_command('report', path))
+
+    def test_metrics(self):
+        """How long the oldest Call waits: until then, too."""
+        _, packets = self.hang()
+        for end, least in ((packets[-1].time_ns + 60 * SECOND, 60), (None, 0)):
+            text = self.run_command('metrics', self.pcapng('said.pcapng', packets, end))
+            waits = re.findall(r'^rpcrdma_rpc_oldest_waiting_seconds\{.*\} (.*)$', text, re.M)
+            self.assertEqual([int(float(one)) for one in waits], [least])
 
     def test_soon(self):
         """Half a second is no hang, and it is known."""
