@@ -202,20 +202,24 @@ void capture_trigger_message(struct capture_trigger *trigger,
         capture_trigger_setup(trigger, message->connection);
 }
 
+static bool nak_met(struct filter *f, const struct rpcrdma_connection *c, enum rpcrdma_rule_id rule)
+{
+    filter_begin(f);
+    fill_connection(f, c);
+    filter_text(f, RPCRDMA_FIELD_FINDING_RULE, rpcrdma_rule(rule)->name);
+    filter_text(f, RPCRDMA_FIELD_FINDING_SEVERITY,
+                rpcrdma_severity_name(rpcrdma_rule(rule)->severity));
+    return filter_concerns(f) && filter_match(f);
+}
+
 void capture_trigger_nak(struct capture_trigger *trigger, const struct rpcrdma_connection *c,
                          enum rpcrdma_nak nak)
 {
     enum rpcrdma_rule_id rule = nak == RPCRDMA_NAK_PSN_SEQUENCE ? RPCRDMA_RULE_NAK_SEQUENCE
                                 : nak == RPCRDMA_NAK_RNR        ? RPCRDMA_RULE_CREDIT_RNR
                                                                 : RPCRDMA_RULE_NAK_REFUSED;
-    struct filter *f = trigger->filter;
 
-    filter_begin(f);
-    fill_connection(f, c);
-    filter_text(f, RPCRDMA_FIELD_FINDING_RULE, rpcrdma_rule(rule)->name);
-    filter_text(f, RPCRDMA_FIELD_FINDING_SEVERITY,
-                rpcrdma_severity_name(rpcrdma_rule(rule)->severity));
-    if (filter_concerns(f) && filter_match(f))
+    if (nak_met(trigger->filter, c, rule))
         meet(trigger, "connection %" PRIu32 ", Nak: %s", c->number, connection_nak((uint8_t)nak));
 }
 
@@ -242,6 +246,13 @@ void capture_trigger_finding(struct capture_trigger *trigger,
                              const struct rpcrdma_connection *connection,
                              const struct rpcrdma_finding *finding)
 {
+    bool naks =
+        finding->rule == RPCRDMA_RULE_NAK_SEQUENCE || finding->rule == RPCRDMA_RULE_NAK_REFUSED;
+
+    /* it sums up Naks that met it one by one; iWARP has none */
+    if (naks && connection && connection->carrier != RPCRDMA_CARRIER_IWARP &&
+        nak_met(trigger->filter, connection, finding->rule))
+        return;
     findings(trigger, connection, finding, 1);
 }
 

@@ -79,6 +79,11 @@ class Trigger(command.CommandTest):
         self.assertGreater(len(naks), 1)
         file, = self.caught(LOSS, 'rule == nak-sequence', '--hold-off', '1000')
         self.assertEqual([p.data for p in file.packets if p.comment], [naks[0].data])
+        # what sums them up, at the connection's end, is no further one, unless its text is asked for
+        self.caught(LOSS, 'rule == nak-sequence', '--hold-off', '0')
+        self.assertIn(f'met {len(naks)} times', self.stderr)
+        self.caught(LOSS, 'rule == nak-sequence && finding.frame > 0')
+        self.assertIn('met 1 time:', self.stderr)
 
     def test_sent_again(self):
         file, = self.caught(LOSS, 'paths.retransmitted > 0', '--hold-off', '1000')
