@@ -211,11 +211,9 @@ static void read_packets(struct pipeline *pipeline)
     end_reading(pipeline, &reading);
 }
 
-/* Until when packets were awaited. A file may say anything, and a time that is months away is
- * none. */
+/* Until when packets were awaited. */
 static void find_end(struct pipeline *pipeline)
 {
-    static const int64_t most_ns = INT64_C(31) * 24 * 3600 * SECOND;
     const struct pipeline_private *own = pipeline->own;
     int64_t end_ns = pipeline->clock.now_ns;
     struct source_stats stats = {0};
@@ -226,8 +224,7 @@ static void find_end(struct pipeline *pipeline)
     } else if (!pipeline->counted_out && !pipeline->stop) {
         source_stats(own->source, &stats);
     }
-    pipeline->end_known = own->any_time && stats.end_known && stats.end_ns >= end_ns &&
-                          time_less(stats.end_ns, end_ns) <= most_ns;
+    pipeline->end_known = own->any_time && source_end_believed(&stats, end_ns);
     pipeline->end_ns = pipeline->end_known ? stats.end_ns : end_ns;
 }
 

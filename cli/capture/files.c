@@ -148,17 +148,25 @@ static void remove_empty(struct capture_files *files)
     }
 }
 
+/* Until when packets were awaited for the current file, by their clock, which may be an adapter's:
+ * what passed since the one that came last is by ours. */
+static bool awaited_until(const struct capture_files *files, int64_t *end_ns)
+{
+    *end_ns = files->by_times ? files->end_ns : files->came_ns;
+    if (!files->by_times && files->quiet)
+        *end_ns = time_plus(*end_ns, clock_now(CLOCK_MONOTONIC) - files->quiet_ns);
+    /* none, where that clock was set back */
+    return (files->by_times ? files->end_known : files->came) && *end_ns >= files->latest_ns;
+}
+
 /* The end of a file: the counts so far. Of a full disk the block that did not fit was taken back,
  * and there may be room for this, if there was for the interface. */
 static void end_file(struct capture_files *files)
 {
-    int64_t now_ns = files->by_times ? files->latest_ns : clock_now(CLOCK_REALTIME);
-    int64_t end_ns = files->latest_ns;
+    int64_t now_ns = files->by_times ? files->latest_ns : clock_now(CLOCK_REALTIME), end_ns;
+    bool end_known = awaited_until(files, &end_ns);
     int error;
 
-    /* packets may have an adapter's clock: what passed since the latest of them is by ours */
-    if (files->latest_ns == files->quiet_latest_ns)
-        end_ns = time_plus(end_ns, clock_now(CLOCK_MONOTONIC) - files->quiet_ns);
     pcapng_writer_flush(&files->writer);
     error = files->writer.error;
     files->writer.error = 0;
@@ -168,14 +176,16 @@ static void end_file(struct capture_files *files)
         bool early = one->early && one->index == i; /* it may be there twice */
         struct pcapng_statistics counts;
 
-        if (!one->counts || (error != 0 && error != ENOSPC && error != EDQUOT))
+        if ((!one->counts && !end_known) || (error != 0 && error != ENOSPC && error != EDQUOT))
             continue;
-        counts = capture_interface_ended(one, now_ns);
-        if (!counts.since_known && !files->by_times) {
+        counts = (struct pcapng_statistics){0};
+        if (one->counts)
+            counts = capture_interface_ended(one, now_ns);
+        if (one->counts && !counts.since_known && !files->by_times) {
             counts.since_known = true;
             counts.since_ns = files->began_ns;
         }
-        counts.end_known = !files->by_times && files->quiet_ns != 0;
+        counts.end_known = end_known && (early || end_ns > 0);
         counts.end_ns = end_ns;
         pcapng_write_statistics(&files->writer, i, early, now_ns, &counts);
     }
@@ -311,10 +321,9 @@ void capture_files_flush(struct capture_files *files)
 {
     int64_t at = clock_now(CLOCK_MONOTONIC);
 
-    if (files->latest_ns != files->quiet_latest_ns) {
-        files->quiet_latest_ns = files->latest_ns;
+    if (!files->quiet)
         files->quiet_ns = at;
-    }
+    files->quiet = true;
     if (!files->awaited && at - files->flushed_ns < FLUSH_NS)
         return;
     files->flushed_ns = at;
@@ -332,6 +341,13 @@ bool capture_files_counts(const struct capture_files *files, uint32_t number, co
     *name = block.name ? block.name : "?";
     *counts = one->counts ? &one->counts->latest : NULL;
     return one->counts != NULL;
+}
+
+void capture_files_read(struct capture_files *files, const struct source_stats *stats,
+                        int64_t shift_ns)
+{
+    files->end_known = files->came && source_end_believed(stats, files->came_ns);
+    files->end_ns = time_plus(stats->end_ns, shift_ns);
 }
 
 /* What interfaces lost that are not in the last file, and was not known before theirs ended. */

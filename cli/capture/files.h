@@ -14,6 +14,7 @@
 #include "capture/ring.h"
 #include "op.h"
 #include "source/pcapng_writer.h"
+#include "source/source.h"
 
 struct capture_files {
     /* the caller's */
@@ -45,10 +46,14 @@ struct capture_files {
     int64_t opened_ns, flushed_ns; /* by our clock; opened_ns: by_times by the packets' */
     int64_t began_ns;              /* the first of them */
     int64_t latest_ns;             /* of the latest packet */
-    int64_t quiet_ns;              /* by our clock: when it was seen that none followed this one: */
-    int64_t quiet_latest_ns;
-    bool timed;   /* by_times: the current file has its first packet */
-    bool awaited; /* somebody reads at the other end */
+    int64_t came_ns;  /* the packets' clock: of the one that came last, written or not */
+    int64_t quiet_ns; /* by our clock: when it was seen that none followed it */
+    int64_t end_ns;
+    bool came;      /* one did */
+    bool quiet;     /* that was seen */
+    bool end_known; /* by_times: the files that are read say until when packets were awaited */
+    bool timed;     /* by_times: the current file has its first packet */
+    bool awaited;   /* somebody reads at the other end */
 };
 
 /* Whether there are several: a ring of them. */
@@ -76,6 +81,13 @@ void capture_files_interface(struct capture_files *files, const struct pcapng_in
 /* The latest counts, for the end of the file. */
 void capture_files_statistics(struct capture_files *files, uint32_t number,
                               const struct pcapng_statistics *counts);
+/* Each packet, before what it makes of files: a file may end at it, or get it later, or never. */
+static inline void capture_files_came(struct capture_files *files, int64_t time_ns)
+{
+    files->came_ns = time_ns;
+    files->came = true;
+    files->quiet = false;
+}
 void capture_files_packet(struct capture_files *files, uint32_t number,
                           const struct rpcrdma_packet *packet, const char *comment);
 /* One from before the file. It is marked, and not counted. */
@@ -86,6 +98,10 @@ void capture_files_flush(struct capture_files *files);
 /* What is known of an interface's counts: false where that is nothing. */
 bool capture_files_counts(const struct capture_files *files, uint32_t number, const char **name,
                           const struct pcapng_statistics **counts);
+/* by_times: all that is read has come; the file that is open reaches to its end. Times of what is
+ * written are shift_ns later. */
+void capture_files_read(struct capture_files *files, const struct source_stats *stats,
+                        int64_t shift_ns);
 /* Writes the end. False when not everything could be written: it was said. */
 bool capture_files_end(struct capture_files *files);
 void capture_files_free(struct capture_files *files);

@@ -19,6 +19,7 @@ static void on_packet(void *context, uint32_t device, const struct rpcrdma_packe
     struct direct *direct = context;
 
     direct->capture->packets++;
+    capture_files_came(&direct->capture->files, one->time_ns);
     capture_files_packet(&direct->capture->files, device, one, NULL);
     direct->pump.stop = capture_enough(direct->capture);
 }

@@ -88,6 +88,7 @@ static void packet(struct capture *capture, const struct source_packet *one)
         return;
     }
     capture->packets++;
+    capture_files_came(&capture->files, one->packet.time_ns);
     capture->read += one->packet.caplen;
     if (capture->setups.known)
         capture_setups_packet(&capture->setups, one->interface, &one->packet);
@@ -132,10 +133,22 @@ static void failure(struct capture *capture, const struct source *source)
     capture->status = EXIT_UNUSABLE;
 }
 
+/* Of files: what is written has until when packets were awaited, if it has all to the end. */
+static void read_out(struct capture *capture, const struct source *source, bool to_end)
+{
+    struct source_stats stats = {0};
+
+    if (!to_end || capture->options->n_devices > 0 || capture_enough(capture) || interrupt_seen() ||
+        capture->crowded || capture->status != EXIT_DONE)
+        return;
+    source_stats(source, &stats);
+    capture_files_read(&capture->files, &stats, 0);
+}
+
 static void copy(struct capture *capture, struct source *source)
 {
     struct source_packet packets[SOURCE_BATCH];
-    enum source_status status;
+    enum source_status status = SOURCE_OK;
     size_t n;
 
     while (!capture_enough(capture)) {
@@ -156,6 +169,7 @@ static void copy(struct capture *capture, struct source *source)
             if (status == SOURCE_ERROR)
                 failure(capture, source);
     }
+    read_out(capture, source, status == SOURCE_END);
     if (capture->event.expression && !capture_enough(capture))
         capture_event_last(&capture->event);
     statistics(capture, source);

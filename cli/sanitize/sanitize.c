@@ -55,7 +55,8 @@ static void on_ended(void *context, uint32_t number, const struct source_interfa
 static void copy(struct sanitize *s)
 {
     struct source_packet packets[SOURCE_BATCH];
-    enum source_status status;
+    enum source_status status = SOURCE_OK;
+    struct source_stats stats = {0};
     uint32_t interface;
     size_t n;
 
@@ -69,6 +70,7 @@ static void copy(struct sanitize *s)
             if (s->options->count > 0 && s->packets == s->options->count)
                 return;
             s->packets++;
+            capture_files_came(&s->files, packets[i].packet.time_ns);
             s->files.early |= packets[i].packet.time_ns < -s->track.shift_s * INT64_C(1000000000);
             if (!interface_of(s, packets[i].interface, &interface)) {
                 s->crowded++;
@@ -82,6 +84,10 @@ static void copy(struct sanitize *s)
         }
         capture_files_flush(&s->files);
     }
+    if (status != SOURCE_END || s->status != EXIT_DONE || s->crowded > 0 || interrupt_seen())
+        return; /* not all to the end is there */
+    source_stats(s->source, &stats);
+    capture_files_read(&s->files, &stats, s->track.shift_s * INT64_C(1000000000));
 }
 
 static void say_dropped(const struct sanitize *s)
@@ -236,6 +242,7 @@ static int run(const struct command *command, int argc, char **argv)
 
     s->options = &options;
     s->files.path = path;
+    s->files.by_times = true;
     s->track.shift_s = shift;
     interface_numbers_begin(&s->numbers, &s->files, true);
     if (status == OPTIONS_GO_ON)

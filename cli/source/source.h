@@ -211,6 +211,16 @@ static inline void source_stats(const struct source *source, struct source_stats
     source->ops->stats(source, out);
 }
 
+/* Whether packets were awaited until `end_ns`, as the files say, when the last was of `last_ns`. A
+ * file may say anything, and a time that is months away is none. */
+static inline bool source_end_believed(const struct source_stats *stats, int64_t last_ns)
+{
+    const int64_t most_ns = INT64_C(31) * 24 * 3600 * 1000000000;
+
+    return stats->end_known && stats->end_ns >= last_ns &&
+           (uint64_t)stats->end_ns - (uint64_t)last_ns <= (uint64_t)most_ns;
+}
+
 static inline void source_report(const struct source *source,
                                  void (*line)(void *context, const char *text), void *context)
 {

@@ -89,6 +89,23 @@ class Network(network.Cable, command.CommandTest):
         self.assertEqual(status, 0, err)
         self.assertTrue(1.5e9 < json.loads(out)['silent_ns'] < 60e9, out[:1000])
 
+    def test_until_when_of_a_trigger(self):
+        """Met late: what was before is written then, and the end of the file is when it was, by the packets' clock."""
+        packets = self.packets('iwarp-nfs41-mini')[:154]  # the last is a Call
+        for post in ('0.1', '60'):  # it ends in silence, or with the command
+            folder = os.path.join(self.folder, post)
+            os.mkdir(folder)
+            run = network.Run(command.RPCRDMA, 'capture', '-q', '-i', 'v1', '-w', os.path.join(folder, 'e.pcapng'),
+                              '--trigger', 'waiting_ns > 2s', '--post', post)
+            self.send(packet.data for packet in packets)
+            time.sleep(4.5)
+            status, _, err = run.finish(network.signal.SIGTERM)
+            self.assertEqual(status, 0, err)
+            name, = os.listdir(folder)
+            file = ngfile.read(os.path.join(folder, name))
+            self.assertEqual(len(file.packets), len(packets))
+            self.assertTrue(2e9 < file.ends[0] - file.packets[-1].time_ns < 60e9, file.ends)
+
     def test_filter(self):
         self.capture('-q', '-i', 'v1', '-f', 'udp port 4791', '-s', '200')
         file = ngfile.read(self.out)

@@ -33,7 +33,7 @@ def time_of(ns):
 
 
 class SilentEnd(CommandTest):
-    def pcapng(self, name, packets, end_ns=None):
+    def pcapng(self, name, packets, end_ns=None, counts=False):
         """Nanoseconds; end_ns: isb_endtime, as dumpcap and Wireshark write it."""
         path = os.path.join(self.folder, name)
         with open(path, 'wb') as out:
@@ -43,9 +43,12 @@ class SilentEnd(CommandTest):
                 size = len(packet.data)
                 out.write(block(6, bytes(4) + time_of(packet.time_ns) + struct.pack('=II', size, size) + packet.data +
                                 bytes(-size % 4)))
-            if end_ns is not None:
+            ends = b'' if end_ns is None else option(3, time_of(end_ns))
+            if counts:
+                ends += option(4, struct.pack('=Q', len(packets)))
+            if ends:
                 out.write(block(5, bytes(4) + time_of(packets[-1].time_ns) + option(2, time_of(packets[0].time_ns)) +
-                                option(3, time_of(end_ns)) + option(0, b'')))
+                                ends + option(0, b'')))
         return path
 
     def hang(self, acknowledged=True):
@@ -135,6 +138,46 @@ class SilentEnd(CommandTest):
             one = self.report(first, self.pcapng('b.pcapng', packets[half:], end))
             self.assertEqual(one.get('silent_ns'), silent)
             self.assertEqual([cause['rpcs'] for cause in one['causes']], [3] if silent else [])
+
+    def written(self, path, *command):
+        """What report says of what such a command writes."""
+        out = os.path.join(self.folder, 'written.pcapng')
+        where = '-o' if command[0] == 'sanitize' else '-w'
+        self.run_command(command[0], '-q', *command[1:], path, where, out)
+        one = self.report(out)
+        return one['verdict'], one.get('silent_ns'), one['under_way']
+
+    def test_copied(self):
+        """sanitize and capture -r: the end is that of what they read, or none; times may be shifted."""
+        _, packets = self.hang()
+        end = packets[-1].time_ns + 60 * SECOND
+        for command in (['sanitize'], ['sanitize', '--shift-time=-1000000'], ['capture', '-r'], ['capture', '--slice', '-r']):
+            for counts in (False, True):
+                path = self.pcapng('said.pcapng', packets, end, counts)
+                self.assertEqual(self.written(path, *command), ('causes', 60 * SECOND, 0), command)
+                for lie in (None, packets[-1].time_ns - 1, LATEST):
+                    path = self.pcapng('said.pcapng', packets, lie, counts)
+                    self.assertEqual(self.written(path, *command), ('healthy', None, 3), (command, lie))
+        path = self.pcapng('said.pcapng', packets, end, True)
+        for name in ('sanitize', 'capture'):
+            more = ['-r'] if name == 'capture' else []
+            self.assertEqual(self.written(path, name, '-c', str(len(packets) - 1), *more)[:2], ('healthy', None))
+        # the last packet is no RPC-over-RDMA, and the end that the file tells is before it
+        stray = packets[-1]._replace(time_ns=end + SECOND, data=bytes(60))
+        path = self.pcapng('stray.pcapng', [*packets, stray], end, True)
+        self.assertEqual(self.written(path, 'sanitize'), ('healthy', None, 3))
+
+    def test_copied_to_several(self):
+        """Of a ring the last file alone reaches to the end."""
+        _, packets = self.hang()
+        path = self.pcapng('said.pcapng', packets, packets[-1].time_ns + 60 * SECOND, True)
+        folder = os.path.join(self.folder, 'ring')
+        os.mkdir(folder)
+        self.run_command('capture', '-q', '-b', 'filesize:1', '-r', path, '-w', os.path.join(folder, 'r.pcapng'))
+        names = sorted(os.listdir(folder))
+        self.assertGreater(len(names), 1)
+        silent = [self.report(os.path.join(folder, name)).get('silent_ns') for name in names]
+        self.assertEqual(silent, [None] * (len(names) - 1) + [60 * SECOND])
 
     def test_not_to_its_end(self):
         """-c: what follows is not read, nor until when."""
