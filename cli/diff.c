@@ -226,9 +226,7 @@ static void text_row(struct out *out, const struct side sides[2], const struct r
     out_style(out, row->verdict == SLOWER ? OUT_WARNING : OUT_PLAIN);
     cell(out, W_VERDICT, verdicts[row->verdict]);
     out_style(out, OUT_PLAIN);
-    out_foreign(out, shown->name);
-    if (shown->apart)
-        out_foreign(out, shown->apart);
+    group_put_name(shown, shown->name, out);
     out_line(out);
 }
 

@@ -296,6 +296,20 @@ static bool within_character(char c)
     return (c & 0xc0) == 0x80;
 }
 
+size_t out_columns_left(const struct out *out)
+{
+    size_t column = 0;
+
+    if (out->width == 0 || out->fold)
+        return SIZE_MAX;
+    for (size_t at = line_begin(out), next; at < out->n; at = next) {
+        next = behind_style(out, at);
+        if (next == at)
+            column += !within_character(out->buf[next++]);
+    }
+    return out->width > column ? out->width - column : 0;
+}
+
 static void cut(struct out *out)
 {
     static const char ellipsis[] = "\xe2\x80\xa6";

@@ -133,6 +133,9 @@ void out_foreign(struct out *out, const char *text);
 /* What follows is of that style, until the next one; each line ends plain. Nothing without color. */
 void out_style(struct out *out, enum out_style style);
 
+/* Of the line that waits, before it would be cut. SIZE_MAX: it is not. */
+size_t out_columns_left(const struct out *out);
+
 /* Cuts the line that waits to `width` columns, with an ellipsis at its end; or goes on below it, a
  * little to the right. */
 void out_fit(struct out *out);

@@ -143,6 +143,10 @@ struct groups_shown {
 const char *group_title(const struct groups *groups, const struct group *group,
                         char text[ADDRESS_SIZE]);
 
+/* The title, and what tells it from others, which is shown whole on a terminal: the beginning of the
+ * title is left out for it. */
+void group_put_name(const struct group *group, const char *title, struct out *out);
+
 void groups_text(const struct groups *groups, const struct groups_shown *shown, struct out *out);
 void groups_json(const struct groups *groups, const struct groups_shown *shown, struct out *out);
 /* The keys of one group without its braces; for other objects. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "out/escape.h"
 #include "rpcs/groups.h"
 
 static void put_column(struct out *out, size_t width, const char *text)
@@ -93,15 +94,70 @@ static size_t width_of(unsigned most_rank, bool times)
     return width;
 }
 
-static struct table table_of(const struct groups *groups, struct out *out)
+static struct table table_of(const struct groups *groups, size_t top, struct out *out)
 {
-    enum { NAME = 24, ALL = 10 };
+    enum { NAME = 24, BESIDE = 16, ALL = 10 };
     struct table table = {.out = out, .most_rank = ALL};
+    size_t name = NAME;
 
+    for (guint i = 0; i < groups->groups->len && (top == 0 || i < top); i++) {
+        const struct group *g = g_ptr_array_index(groups->groups, i);
+
+        if (g->apart)
+            name = MAX(name, strlen(g->apart) + BESIDE);
+    }
     while (out->width > 0 && table.most_rank > 0 &&
-           width_of(table.most_rank, groups->interval_ns > 0) + NAME > out->width)
+           width_of(table.most_rank, groups->interval_ns > 0) + name > out->width)
         table.most_rank--;
     return table;
+}
+
+static size_t columns_in(const char *piece, size_t n)
+{
+    return (size_t)g_utf8_strlen(piece, (gssize)n);
+}
+
+/* Shows it without its first columns, as many as *skip says at most. */
+static void put_end(struct out *out, const char *text, size_t *skip)
+{
+    const char *end = text + strlen(text);
+    char piece[ESCAPE_MOST];
+
+    while (text < end) {
+        size_t n = escape_next(&text, end, piece), wide = columns_in(piece, n);
+
+        if (*skip == 0)
+            out_bytes(out, piece, n);
+        *skip -= MIN(*skip, wide);
+    }
+}
+
+static size_t columns_of(const char *text)
+{
+    const char *end = text + strlen(text);
+    char piece[ESCAPE_MOST];
+    size_t sum = 0;
+
+    while (text < end)
+        sum += columns_in(piece, escape_next(&text, end, piece));
+    return sum;
+}
+
+void group_put_name(const struct group *group, const char *title, struct out *out)
+{
+    size_t room = out_columns_left(out), needed, skip = 0;
+
+    if (!group->apart) {
+        out_foreign(out, title);
+        return;
+    }
+    needed = columns_of(title) + columns_of(group->apart);
+    if (room > 0 && needed > room) {
+        skip = needed - room + 1;
+        out_literal(out, "\xe2\x80\xa6");
+    }
+    put_end(out, title, &skip);
+    put_end(out, group->apart, &skip);
 }
 
 __attribute__((format(printf, 3, 4))) static void cell(const struct table *table, unsigned which,
@@ -171,9 +227,10 @@ static void put_histogram(struct out *out, const struct latency *l)
 void groups_text(const struct groups *groups, const struct groups_shown *shown, struct out *out)
 {
     int64_t span = groups->interval_ns > 0 ? groups->interval_ns : shown->span_ns;
-    const struct table table = table_of(groups, out);
+    struct table table;
 
     groups_tell_apart(groups->groups);
+    table = table_of(groups, shown->top, out);
     put_titles(groups, &table);
     for (guint i = 0; i < groups->groups->len && (shown->top == 0 || i < shown->top); i++) {
         const struct group *g = g_ptr_array_index(groups->groups, i);
@@ -208,9 +265,7 @@ void groups_text(const struct groups *groups, const struct groups_shown *shown, 
         cell(&table, RETRANS, "%llu", (unsigned long long)g->retransmitted);
         cell(&table, ERRORS, "%llu", (unsigned long long)g->errors);
         if (groups->by != GROUPS_ALL)
-            out_foreign(out, group_title(groups, g, host));
-        if (g->apart)
-            out_foreign(out, g->apart);
+            group_put_name(g, group_title(groups, g, host), out);
         put_odd(out, "without Reply", g->unanswered);
         put_odd(out, g->no_call == 1 ? "Reply without Call" : "Replies without Call", g->no_call);
         put_odd(out, "incomplete", g->incomplete);

@@ -8,9 +8,13 @@ import re
 import signal
 import struct
 import subprocess
+import sys
 import termios
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
+# pylint: disable=wrong-import-position
 import command
+from nfs_talk import Nfs
 
 STYLE = re.compile('\x1b\\[[0-9;]*m')
 
@@ -131,6 +135,24 @@ class Terminal(command.CommandTest):
                 self.assertIn(took[0] if took else 'no Reply', line)
                 last = re.search(r' #\d+ (.*?) XID', same)[1][-7:]
                 self.assertIn(last, line)
+
+    def test_files_of_one_name(self):
+        """What tells them apart is seen, whatever the name; and the line still fits."""
+        for name in ('renamed', 'a-name-that-is-long-and-longer-than-a-line-has-room-for', '\u00e9\n\x1b' * 9):
+            nfs = Nfs()
+            for directory, file in ((1, 11), (2, 12)):
+                nfs.lookup(directory, name.encode(), file)
+            nfs.lookup(3, name.encode())    # there is none
+            path = nfs.save(os.path.join(self.folder, 'files.pcap'))
+            for columns in (80, 100, 110, 124, 150, 180):
+                _, text = self.run_on('rpcs', '--no-pager', '--color', 'never', '--per', 'file', path, columns=columns)
+                lines = text.splitlines()[1:]
+                self.assertEqual(sorted(line[line.index('('):] for line in lines),
+                                 ['(handle ...0b0b0b0b)', '(handle ...0c0c0c0c)', '(in directory ...03030303)'], text)
+                self.assertLessEqual(max(map(len, lines)), columns, text)
+                self.assertNotIn('\x1b', text)
+            _, text = self.run_on('diff', '--no-pager', '--color', 'never', '--per', 'file', path, path, columns=180)
+            self.assertEqual({line[-9:] for line in text.splitlines()[3:]}, {'0b0b0b0b)', '0c0c0c0c)', '03030303)'}, text)
 
     def test_json_is_whole(self):
         arguments = ('rpcs', '--json', command.capture())
