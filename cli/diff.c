@@ -454,6 +454,7 @@ const struct command command_diff = {
     .details =
         "B is slower or faster where the mean latencies differ by more than three standard errors\n"
         "of their difference, of 8 RPCs and more on each side. What only one has is \"not known\"\n"
-        "where the other has groups that are summed up as (others).",
+        "where the other has groups that are summed up as (others). Files of one name are\n"
+        "paired by file handle, else by server; what is left of a name is added up.",
     .run = run,
 };

@@ -124,8 +124,9 @@ struct groups_pair {
     struct group *of[2];
 };
 
-/* All groups of both, each once: of struct groups_pair. Files of one name are told apart. */
-GArray *groups_pairs(const struct groups *first, const struct groups *second);
+/* All groups of both, each once: of struct groups_pair. Files of one name are told apart, or are
+ * added up where nothing tells which of them are the same. */
+GArray *groups_pairs(struct groups *first, struct groups *second);
 /* Sets what tells apart the files among these that have one name. */
 void groups_tell_apart(const GPtrArray *groups);
 /* What the bounds left out, on standard error. */

@@ -68,6 +68,39 @@ class PerFile(Files):
         last = [json.loads(line).get('path') for line in self.run_command('rpcs', '--json', path).splitlines()[-2:]]
         self.assertEqual(last, ['.../b', None])
 
+    def compared(self, *captures):
+        """Name, handles and Calls of each row."""
+        paths = [nfs.save(self.path(f'{i}.pcap')) for i, nfs in enumerate(captures)]
+        rows = map(json.loads, self.run_command('diff', '--per', 'file', '--json', *paths).splitlines())
+        shown = [[row['file'], *((row[side].get('filehandle', '')[:2], row[side]['calls']) if side in row else None
+                                 for side in ('first', 'second'))] for row in rows]
+        return sorted(shown, key=str), paths
+
+    @staticmethod
+    def reads(*files, server='192.0.2.1', before=None):
+        """As many READs of each file as its place says; all have one name in directories that are not known."""
+        nfs = Nfs(server, before.out, before.talk.clock, 34) if before else Nfs(server)
+        for directory, file in enumerate(files, 1):
+            nfs.lookup(100 + directory, b'x', file)
+            for _ in range(directory):
+                nfs.read(file)
+        return nfs
+
+    def test_diff_of_files_that_are_made_anew(self):
+        rows, paths = self.compared(self.reads(2, 3), self.reads(7, 8, 9))
+        self.assertEqual(rows, [['.../x', ('', 5), ('', 9)]])
+        self.assertTrue(self.run_command('diff', '--per', 'file', *paths).endswith(' .../x (2 files of A, 3 of B)\n'))
+        rows, paths = self.compared(self.reads(2, 3, 4), self.reads(7, 3))   # one stayed
+        self.assertEqual(rows, [['.../x', ('', 6), ('07', 2)], ['.../x', ('03', 3), ('03', 3)]])
+        self.assertIn('.../x (2 files of A, 1 of B)', self.run_command('diff', '--per', 'file', *paths))
+        rows, _ = self.compared(self.reads(2), self.reads(2, 3))
+        self.assertEqual(rows, [['.../x', ('02', 2), ('02', 2)], ['.../x', None, ('03', 3)]])
+        first, second = self.reads(2), self.reads(7)    # at two servers
+        self.reads(2, 3, server='192.0.2.2', before=first)
+        self.reads(8, 9, server='192.0.2.2', before=second)
+        rows, _ = self.compared(first, second)
+        self.assertEqual(rows, [['.../x', ('', 5), ('', 5)], ['.../x', ('02', 2), ('07', 2)]])
+
     def test_before_its_name_is_known(self):
         nfs = Nfs()
         nfs.read(5)
