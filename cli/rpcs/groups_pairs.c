@@ -132,7 +132,7 @@ static void say_sums(const struct pairing *p, const GArray *pairs)
 
         for (int i = 0; i < 2; i++)
             n[i] = of[i] ? GPOINTER_TO_UINT(g_hash_table_lookup(p->files, of[i])) : 0;
-        if (n[0] == 0 && n[1] == 0)
+        if (!of[0] || (n[0] == 0 && n[1] == 0)) /* a sum has a partner */
             continue;
         g_free(of[0]->apart);
         of[0]->apart = g_strdup_printf(" (%u files of A, %u of B)", MAX(n[0], 1u), MAX(n[1], 1u));
