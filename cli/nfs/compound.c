@@ -306,6 +306,7 @@ void nfs_compound_call(const struct rpcrdma_payload_stream *s, struct rpcrdma_co
 
     w.a = a; /* not all of it: it is large */
     w.has_saved = w.saved_lost = w.lost = w.restored = w.ended = w.removed = false;
+    w.before = 0;
     while (rpcrdma_compound_next(it, &op)) {
         struct rpcrdma_cursor c = behind(s, op.off + 4);
 
