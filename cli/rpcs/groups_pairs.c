@@ -128,7 +128,7 @@ static void say_sums(const struct pairing *p, const GArray *pairs)
 {
     for (guint k = 0; k < pairs->len; k++) {
         struct group *const *of = g_array_index(pairs, struct groups_pair, k).of;
-        guint n[2];
+        guint n[2] = {0};
 
         for (int i = 0; i < 2; i++)
             n[i] = of[i] ? GPOINTER_TO_UINT(g_hash_table_lookup(p->files, of[i])) : 0;

@@ -169,7 +169,7 @@ __attribute__((format(printf, 3, 4))) static void cell(const struct table *table
     if (columns[which].rank > table->most_rank)
         return;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    g_vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     put_column(table->out, columns[which].width, text);
 }

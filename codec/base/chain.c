@@ -18,15 +18,17 @@ bool chain_add(struct flow_table *table, struct flow_memory *memory, uint64_t ke
 
 void chain_remove(struct flow_table *table, struct chain *link)
 {
+    void **newest;
+
     if (!link->listed)
         return;
     if (link->older)
         link->older->newer = link->newer;
     if (link->newer)
         link->newer->older = link->older;
-    else if (link->older)
-        *flow_table_at(table, link->key) = link->older;
-    else
+    else if (!link->older)
         flow_table_remove(table, link->key);
+    else if ((newest = flow_table_at(table, link->key)) != NULL)
+        *newest = link->older;
     *link = (struct chain){0};
 }
