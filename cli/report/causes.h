@@ -18,7 +18,7 @@ void causes_of_time(struct report *r, const struct report_connection *c);
  * 40 ms: its first responses to Read requests. 0: there are fewer than 20. */
 int64_t report_ack_time(const struct report_connection *c, bool server, unsigned percent);
 
-/* causes_life.c: that it failed, or an end was restarted before it began */
+/* causes_life.c: that it failed, or an end was restarted before it began (causes_restarted.c) */
 void causes_of_life(struct report *r, const struct report_connection *c);
 
 /* causes_life.c: nothing that one of its ends sent was captured: what was answered is not known. */
@@ -51,6 +51,13 @@ void causes_of_breaks(struct report *r);
 
 /* causes_failed.c: many RPCs failed at RPC or RDMA level */
 void causes_of_failures(struct report *r);
+
+/* NULL: it is not kept. */
+static inline const struct report_connection *report_numbered(const struct report *r,
+                                                              uint32_t number)
+{
+    return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
+}
 
 static inline double report_seconds(int64_t ns)
 {

@@ -17,7 +17,7 @@ enum { BY_SERVER, BY_CLIENT, BY_NOBODY, N_BY };
 static const struct report_connection *previous(const struct report *r,
                                                 const struct report_connection *c)
 {
-    return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->pub.life.previous));
+    return report_numbered(r, c->pub.life.previous);
 }
 
 static int ended_by(const struct report_connection *was)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rules of docs/report.md about connections: which one failed, and who was restarted. */
-#include "report/causes.h"
+/* The rules of docs/report.md about connections that failed. */
+#include "report/causes_restarted.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,13 +11,7 @@
 #include "times.h"
 
 #define SECOND INT64_C(1000000000)
-/* A client that closes a connection sooner after its last Call does not do so because it is idle:
- * Linux waits for 5 minutes. */
-#define IDLE_NS (60 * SECOND)
-#define STUCK_NS (SECOND / 100) /* longer than any adapter takes to answer a Nak */
-/* A server may drop the state of a client that is away for longer: 90 s with Linux, 30 with some.
- */
-#define LEASE_NS (30 * SECOND)
+#define STUCK_NS (SECOND / 100)     /* longer than any adapter takes to answer a Nak */
 #define IDLE_LONG_NS (290 * SECOND) /* and one that comes back at once was not idle before that */
 
 /* ": who" did not answer at the end of this connection, and since when; "": nobody is known to. */
@@ -92,8 +86,7 @@ bool report_server_held(const struct report_connection *c)
 
 static bool server_held(struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *from =
-        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->trouble.resent_from));
+    const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
     const struct report_unanswered *own = from ? &from->trouble.unanswered[REPORT_FORWARD] : NULL;
     struct report_cause *cause;
     uint64_t held;
@@ -120,8 +113,7 @@ static bool server_held(struct report *r, const struct report_connection *c)
  * nothing says so. */
 static const char *maybe_held(const struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *from =
-        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->trouble.resent_from));
+    const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
     int server = from ? report_server_end(&from->pub) : 0;
 
     if (report_one_way(c) || (from && report_one_way(from)))
@@ -136,78 +128,11 @@ static const char *maybe_held(const struct report *r, const struct report_connec
     return NULL;
 }
 
-static const struct report_connection *numbered(const struct report *r, uint32_t number)
-{
-    return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
-}
-
-static bool closed_by_server(const struct rpcrdma_connection *c)
-{
-    return c->life.ended_by >= 0 && c->role[c->life.ended_by] == RPCRDMA_ROLE_SERVER &&
-           (c->life.ended == RPCRDMA_ENDED_DISCONNECTED || c->life.ended == RPCRDMA_ENDED_CLOSED);
-}
-
 bool report_refused(const struct rpcrdma_connection *c)
 {
     return c->rejected || (c->life.ended == RPCRDMA_ENDED_RESET && c->life.ended_by >= 0 &&
                            c->life.ended_by == report_server_end(c) &&
                            c->life.established_frame == 0 && c->messages == 0);
-}
-
-/* Attempts were refused before this connection, or the server closed the one before it; until when
- * that was there. */
-static bool server_was_down(struct report *r, const struct report_connection *c)
-{
-    const struct report_connection *was = numbered(r, c->pub.life.previous);
-    const struct rpcrdma_life *ended;
-    struct report_cause *cause;
-    uint64_t attempts = 0;
-    bool by_server;
-
-    while (was && report_refused(&was->pub)) {
-        attempts++;
-        was = numbered(r, was->pub.life.previous);
-    }
-    if (!was && attempts == 0)
-        return false;
-    if (!was) {
-        cause = report_cause_add(r, CAUSE_SERVER_RESTARTED, CONFIDENCE_MEDIUM);
-        cause->time_ns = c->pub.life.down_ns;
-        cause->frame = c->pub.first_frame;
-        snprintf(cause->text, sizeof(cause->text),
-                 "The server was restarted: it refused %" PRIu64
-                 " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
-                 attempts, plural(attempts), report_seconds(cause->time_ns),
-                 (unsigned)c->pub.number);
-        snprintf(cause->against, sizeof(cause->against),
-                 "it is not known which connection was there before");
-        return true;
-    }
-    ended = &was->pub.life;
-    by_server = closed_by_server(&was->pub);
-    if (attempts == 0 && (!by_server || report_remote_error(was)))
-        return false;
-    cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
-                             by_server && attempts > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
-    cause->time_ns = c->pub.life.established_ns > ended->ended_ns && ended->ended_ns != 0
-                         ? c->pub.life.established_ns - ended->ended_ns
-                         : c->pub.life.down_ns;
-    cause->frame = ended->ended_frame != 0 ? ended->ended_frame : c->pub.first_frame;
-    if (attempts == 0) {
-        snprintf(cause->text, sizeof(cause->text),
-                 "The server closed connection %u, and after %.1f s accepted connection %u: it was "
-                 "restarted, or had done with the client. The path was not down.",
-                 (unsigned)was->pub.number, report_seconds(cause->time_ns),
-                 (unsigned)c->pub.number);
-        snprintf(cause->against, sizeof(cause->against), "no attempt that it refused was captured");
-        return true;
-    }
-    snprintf(cause->text, sizeof(cause->text),
-             "The server was restarted: connection %u was %s, the server refused %" PRIu64
-             " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
-             (unsigned)was->pub.number, by_server ? "closed by the server" : "closed", attempts,
-             plural(attempts), report_seconds(cause->time_ns), (unsigned)c->pub.number);
-    return true;
 }
 
 /* Both ends sent something within the last second of it. */
@@ -220,75 +145,11 @@ static bool heard_to_the_end(const struct report_connection *c)
            life->silence[1].heard_ns > late;
 }
 
-/* What its server did from the Calls' first sending on another connection to the next one on this.
- */
-struct restart {
-    bool refused;
-    uint64_t stale, frame; /* such answers, and the first one's */
-};
-
-static const struct rpcrdma_address *server_of(const struct report_connection *c)
-{
-    return &c->pub.end[report_server_end(&c->pub)].address;
-}
-
-static struct restart restart_of(const struct report *r, const struct report_connection *c)
-{
-    struct restart found = {0};
-    GHashTableIter each;
-    gpointer one;
-
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *other = one;
-
-        if (memcmp(server_of(other), server_of(c), sizeof(*server_of(c))) != 0 ||
-            (other != c && other->pub.first_time_ns < c->trouble.resent_since_ns))
-            continue;
-        found.refused |=
-            report_refused(&other->pub) && other->pub.first_time_ns <= c->trouble.resent_until_ns;
-        found.stale += other->trouble.stale;
-        if (other->trouble.stale > 0 &&
-            (found.frame == 0 || other->trouble.stale_frame < found.frame))
-            found.frame = other->trouble.stale_frame;
-    }
-    return found;
-}
-
-/* The client was `away_ns` without a connection; `and`: what else is known. */
-static struct report_cause *server_restarted(struct report *r, const struct restart *restart,
-                                             int64_t away_ns, const char *and)
-{
-    bool lease = restart->stale > 0 && !restart->refused && away_ns > LEASE_NS;
-    struct report_cause *cause =
-        report_cause_add(r, CAUSE_SERVER_RESTARTED,
-                         restart->stale > 0 && !lease ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
-
-    cause->rpcs = restart->stale;
-    cause->frame = restart->frame;
-    if (restart->stale > 0)
-        snprintf(cause->text, sizeof(cause->text),
-                 "The server was restarted%s: %" PRIu64
-                 " answer%s that only a server without its former state gives.%s",
-                 restart->refused ? ", and refused connections meanwhile" : "", restart->stale,
-                 plural(restart->stale), and);
-    else
-        snprintf(cause->text, sizeof(cause->text),
-                 "The server was restarted: it refused connections meanwhile.%s", and);
-    if (lease)
-        snprintf(cause->against, sizeof(cause->against),
-                 "the client was away for %.1f s: its lease may have run out, and the server have "
-                 "dropped its state for that",
-                 report_seconds(away_ns));
-    return cause;
-}
-
 static void connection_failed(struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *from =
-        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->trouble.resent_from));
+    const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
     int64_t stuck_ns = client_stuck_ns(from);
-    const struct restart restart = restart_of(r, c);
+    const struct report_restart restart = report_restart(r, c);
     bool refused = restart.refused;
     struct report_cause *cause;
     const char *maybe;
@@ -296,12 +157,12 @@ static void connection_failed(struct report *r, const struct report_connection *
 
     if (from && report_remote_error(from)) { /* that tells why */
         if (refused || restart.stale > 0)
-            server_restarted(r, &restart, c->trouble.resent_after_ns, "");
+            report_server_restarted(r, &restart, c->trouble.resent_after_ns, "");
         return;
     }
     if (server_held(r, c))
         return;
-    if (from && closed_by_server(&from->pub) && server_was_down(r, c)) {
+    if (from && report_closed_by_server(&from->pub) && report_server_was_down(r, c)) {
         r->causes[r->n_causes - 1].rpcs = c->trouble.resent;
         return;
     }
@@ -339,7 +200,7 @@ static void connection_failed(struct report *r, const struct report_connection *
     if (maybe)
         snprintf(cause->against, sizeof(cause->against), "%s", maybe);
     if (refused || restart.stale > 0)
-        server_restarted(r, &restart, cause->time_ns, "");
+        report_server_restarted(r, &restart, cause->time_ns, "");
 }
 
 /* What became of attempts to connect. Not `heard`: the server answered, and the client asked again.
@@ -393,15 +254,18 @@ static void connection_left(struct report *r, const struct report_connection *c)
     uint32_t left;
     bool by_calls;
     char silent[160], tried[80] = "", told[200];
-    const struct restart restart = {.stale = c->trouble.stale, .frame = c->trouble.stale_frame};
+    const struct report_restart restart = {.stale = c->trouble.stale,
+                                           .frame = c->trouble.stale_frame};
     struct report_cause *cause;
     uint64_t attempts = 0;
     bool heard = true;
 
-    if (c->trouble.resent > 0 || !life->has_down || life->down_ns < SECOND || server_was_down(r, c))
+    if (c->trouble.resent > 0 || !life->has_down || life->down_ns < SECOND ||
+        report_server_was_down(r, c))
         return;
-    was = numbered(r, life->previous);
-    for (; was && connection_unanswered(&was->pub); was = numbered(r, was->pub.life.previous)) {
+    was = report_numbered(r, life->previous);
+    for (; was && connection_unanswered(&was->pub);
+         was = report_numbered(r, was->pub.life.previous)) {
         attempts++;
         first = was;
         heard = heard && was->pub.life.unheard == 0;
@@ -415,7 +279,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
         return;
     if (was && attempts == 0 && report_remote_error(was)) {
         if (restart.stale > 0)
-            server_restarted(r, &restart, life->down_ns, "");
+            report_server_restarted(r, &restart, life->down_ns, "");
         return;
     }
     by_calls = told_by_calls(was, c);
@@ -424,7 +288,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
                  " After %.1f s the client went on with connection %u in place of "
                  "connection %u.",
                  report_seconds(life->down_ns), (unsigned)c->pub.number, (unsigned)was->pub.number);
-        server_restarted(r, &restart, life->down_ns, told)->time_ns = life->down_ns;
+        report_server_restarted(r, &restart, life->down_ns, told)->time_ns = life->down_ns;
         return;
     }
     who_was_silent(r, was, silent, sizeof(silent));
@@ -456,7 +320,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
                    "other was captured: an end may have closed it"
                  : "no Call was seen on both; what was sent meanwhile was not captured");
     if (restart.stale > 0)
-        server_restarted(r, &restart, life->down_ns, "");
+        report_server_restarted(r, &restart, life->down_ns, "");
 }
 
 /* The capture ended before its sender would have given up. */
@@ -497,7 +361,8 @@ static void connection_lost(struct report *r, const struct report_connection *c)
 
     if (c->pub.life.next != 0)
         return;
-    for (; was && connection_unanswered(&was->pub); was = numbered(r, was->pub.life.previous)) {
+    for (; was && connection_unanswered(&was->pub);
+         was = report_numbered(r, was->pub.life.previous)) {
         attempts++;
         first = was;
         heard = heard && was->pub.life.unheard == 0;
@@ -532,15 +397,20 @@ static void connection_lost(struct report *r, const struct report_connection *c)
 
 /* The client closed a connection after silence, and opened another one for the same mount at once:
  * what it had sent meanwhile, or the answers, did not come through. */
-static void client_gave_up(struct report *r, const struct report_connection *was,
-                           const struct report_connection *c)
+static void client_gave_up(struct report *r, const struct report_connection *c)
 {
-    const struct rpcrdma_life *ended = &was->pub.life;
-    int64_t heard = MAX(ended->silence[0].heard_ns, ended->silence[1].heard_ns);
-    int64_t silent = ended->ended_ns - MAX(heard, ended->last_call_ns);
+    const struct report_connection *was = report_left_by_client(r, c);
+    const struct rpcrdma_life *ended;
     struct report_cause *cause;
+    int64_t silent;
 
-    if (heard == 0 || silent < SECOND || silent > IDLE_LONG_NS)
+    if (!was || report_one_way(was) || report_one_way(c))
+        return;
+    ended = &was->pub.life;
+    silent = ended->ended_ns -
+             MAX(MAX(ended->silence[0].heard_ns, ended->silence[1].heard_ns), ended->last_call_ns);
+    if (c->pub.first_time_ns - ended->ended_ns >= SECOND || silent < SECOND ||
+        silent > IDLE_LONG_NS || MAX(ended->silence[0].heard_ns, ended->silence[1].heard_ns) == 0)
         return;
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->time_ns = silent;
@@ -554,48 +424,12 @@ static void client_gave_up(struct report *r, const struct report_connection *was
              "no Call was seen on both: the client may have been told to reconnect");
 }
 
-/* The client closed a connection that it worked on, and opened another one for the same mount. */
-static void client_left(struct report *r, const struct report_connection *c)
-{
-    const struct rpcrdma_life *life = &c->pub.life;
-    const struct report_connection *was = numbered(r, life->previous);
-    const struct rpcrdma_life *ended;
-    struct report_cause *cause;
-    int64_t gap;
-
-    if (!was || report_remote_error(was) || c->trouble.resent > 0 || life->has_down)
-        return;
-    ended = &was->pub.life;
-    if (!ended->has_xid || !life->has_xid || !rpcrdma_xids_go_on(ended->last_xid, life->first_xid))
-        return; /* another mount */
-    gap = c->pub.first_time_ns - ended->ended_ns;
-    if ((ended->ended != RPCRDMA_ENDED_DISCONNECTED && ended->ended != RPCRDMA_ENDED_CLOSED &&
-         ended->ended != RPCRDMA_ENDED_RESET) ||
-        ended->ended_by < 0 || was->pub.role[ended->ended_by] != RPCRDMA_ROLE_CLIENT)
-        return;
-    if (gap < SECOND && !report_one_way(was) && !report_one_way(c))
-        client_gave_up(r, was, c);
-    if (gap < SECOND || ended->ended_ns - ended->last_call_ns > IDLE_NS)
-        return;
-    cause = report_cause_add(r, CAUSE_CLIENT_RESTARTED, CONFIDENCE_MEDIUM);
-    cause->time_ns = gap;
-    cause->frame = ended->ended_frame;
-    snprintf(cause->text, sizeof(cause->text),
-             "The client closed connection %u %.1f s after its last Call, and went on with the "
-             "same mount %.1f s later on connection %u: its adapter was restarted, or it was told "
-             "to reconnect. Neither the path nor the server was down.",
-             (unsigned)was->pub.number,
-             report_seconds(MAX(ended->ended_ns - ended->last_call_ns, 0)), report_seconds(gap),
-             (unsigned)c->pub.number);
-    snprintf(cause->against, sizeof(cause->against),
-             "it may have had nothing to ask for meanwhile");
-}
-
 void causes_of_life(struct report *r, const struct report_connection *c)
 {
     if (c->trouble.resent > 0 && c->trouble.resent_after_ns >= SECOND) /* else nobody noticed */
         connection_failed(r, c);
     connection_left(r, c);
     connection_lost(r, c);
-    client_left(r, c);
+    client_gave_up(r, c);
+    causes_of_client_restart(r, c);
 }

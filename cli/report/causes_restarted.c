@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rules of docs/report.md about restarts: of the server, and of the client. */
+#include "report/causes_restarted.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plural.h"
+
+#define SECOND INT64_C(1000000000)
+/* A client that closes a connection sooner after its last Call does not do so because it is idle:
+ * Linux waits for 5 minutes. */
+#define IDLE_NS (60 * SECOND)
+/* A server may drop the state of a client that is away for longer: 90 s with Linux, 30 with some.
+ */
+#define LEASE_NS (30 * SECOND)
+
+bool report_closed_by_server(const struct rpcrdma_connection *c)
+{
+    return c->life.ended_by >= 0 && c->role[c->life.ended_by] == RPCRDMA_ROLE_SERVER &&
+           (c->life.ended == RPCRDMA_ENDED_DISCONNECTED || c->life.ended == RPCRDMA_ENDED_CLOSED);
+}
+
+bool report_server_was_down(struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *was = report_numbered(r, c->pub.life.previous);
+    const struct rpcrdma_life *ended;
+    struct report_cause *cause;
+    uint64_t attempts = 0;
+    bool by_server;
+
+    while (was && report_refused(&was->pub)) {
+        attempts++;
+        was = report_numbered(r, was->pub.life.previous);
+    }
+    if (!was && attempts == 0)
+        return false;
+    if (!was) {
+        cause = report_cause_add(r, CAUSE_SERVER_RESTARTED, CONFIDENCE_MEDIUM);
+        cause->time_ns = c->pub.life.down_ns;
+        cause->frame = c->pub.first_frame;
+        snprintf(cause->text, sizeof(cause->text),
+                 "The server was restarted: it refused %" PRIu64
+                 " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
+                 attempts, plural(attempts), report_seconds(cause->time_ns),
+                 (unsigned)c->pub.number);
+        snprintf(cause->against, sizeof(cause->against),
+                 "it is not known which connection was there before");
+        return true;
+    }
+    ended = &was->pub.life;
+    by_server = report_closed_by_server(&was->pub);
+    if (attempts == 0 && (!by_server || report_remote_error(was)))
+        return false;
+    cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
+                             by_server && attempts > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    cause->time_ns = c->pub.life.established_ns > ended->ended_ns && ended->ended_ns != 0
+                         ? c->pub.life.established_ns - ended->ended_ns
+                         : c->pub.life.down_ns;
+    cause->frame = ended->ended_frame != 0 ? ended->ended_frame : c->pub.first_frame;
+    if (attempts == 0) {
+        snprintf(cause->text, sizeof(cause->text),
+                 "The server closed connection %u, and after %.1f s accepted connection %u: it was "
+                 "restarted, or had done with the client. The path was not down.",
+                 (unsigned)was->pub.number, report_seconds(cause->time_ns),
+                 (unsigned)c->pub.number);
+        snprintf(cause->against, sizeof(cause->against), "no attempt that it refused was captured");
+        return true;
+    }
+    snprintf(cause->text, sizeof(cause->text),
+             "The server was restarted: connection %u was %s, the server refused %" PRIu64
+             " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
+             (unsigned)was->pub.number, by_server ? "closed by the server" : "closed", attempts,
+             plural(attempts), report_seconds(cause->time_ns), (unsigned)c->pub.number);
+    return true;
+}
+
+static const struct rpcrdma_address *server_of(const struct report_connection *c)
+{
+    return &c->pub.end[report_server_end(&c->pub)].address;
+}
+
+struct report_restart report_restart(const struct report *r, const struct report_connection *c)
+{
+    struct report_restart found = {0};
+    GHashTableIter each;
+    gpointer one;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *other = one;
+
+        if (memcmp(server_of(other), server_of(c), sizeof(*server_of(c))) != 0 ||
+            (other != c && other->pub.first_time_ns < c->trouble.resent_since_ns))
+            continue;
+        found.refused |=
+            report_refused(&other->pub) && other->pub.first_time_ns <= c->trouble.resent_until_ns;
+        found.stale += other->trouble.stale;
+        if (other->trouble.stale > 0 &&
+            (found.frame == 0 || other->trouble.stale_frame < found.frame))
+            found.frame = other->trouble.stale_frame;
+    }
+    return found;
+}
+
+/* The client was `away_ns` without a connection; `and`: what else is known. */
+struct report_cause *report_server_restarted(struct report *r, const struct report_restart *restart,
+                                             int64_t away_ns, const char *and)
+{
+    bool lease = restart->stale > 0 && !restart->refused && away_ns > LEASE_NS;
+    struct report_cause *cause =
+        report_cause_add(r, CAUSE_SERVER_RESTARTED,
+                         restart->stale > 0 && !lease ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+
+    cause->rpcs = restart->stale;
+    cause->frame = restart->frame;
+    if (restart->stale > 0)
+        snprintf(cause->text, sizeof(cause->text),
+                 "The server was restarted%s: %" PRIu64
+                 " answer%s that only a server without its former state gives.%s",
+                 restart->refused ? ", and refused connections meanwhile" : "", restart->stale,
+                 plural(restart->stale), and);
+    else
+        snprintf(cause->text, sizeof(cause->text),
+                 "The server was restarted: it refused connections meanwhile.%s", and);
+    if (lease)
+        snprintf(cause->against, sizeof(cause->against),
+                 "the client was away for %.1f s: its lease may have run out, and the server have "
+                 "dropped its state for that",
+                 report_seconds(away_ns));
+    return cause;
+}
+
+const struct report_connection *report_left_by_client(const struct report *r,
+                                                      const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+    const struct report_connection *was = report_numbered(r, life->previous);
+    const struct rpcrdma_life *ended = was ? &was->pub.life : NULL;
+
+    if (!was || report_remote_error(was) || c->trouble.resent > 0 || life->has_down ||
+        !ended->has_xid || !life->has_xid || !rpcrdma_xids_go_on(ended->last_xid, life->first_xid))
+        return NULL; /* or of another mount */
+    if ((ended->ended != RPCRDMA_ENDED_DISCONNECTED && ended->ended != RPCRDMA_ENDED_CLOSED &&
+         ended->ended != RPCRDMA_ENDED_RESET) ||
+        ended->ended_by < 0 || was->pub.role[ended->ended_by] != RPCRDMA_ROLE_CLIENT)
+        return NULL;
+    return was;
+}
+
+void causes_of_client_restart(struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *was = report_left_by_client(r, c);
+    const struct rpcrdma_life *ended = was ? &was->pub.life : NULL;
+    int64_t gap = was ? c->pub.first_time_ns - ended->ended_ns : 0;
+    struct report_cause *cause;
+
+    if (!was || gap < SECOND || ended->ended_ns - ended->last_call_ns > IDLE_NS)
+        return;
+    cause = report_cause_add(r, CAUSE_CLIENT_RESTARTED, CONFIDENCE_MEDIUM);
+    cause->time_ns = gap;
+    cause->frame = ended->ended_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "The client closed connection %u %.1f s after its last Call, and went on with the "
+             "same mount %.1f s later on connection %u: its adapter was restarted, or it was told "
+             "to reconnect. Neither the path nor the server was down.",
+             (unsigned)was->pub.number,
+             report_seconds(MAX(ended->ended_ns - ended->last_call_ns, 0)), report_seconds(gap),
+             (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against),
+             "it may have had nothing to ask for meanwhile");
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_REPORT_CAUSES_RESTARTED_H
+#define RPCRDMA_CLI_REPORT_CAUSES_RESTARTED_H
+
+/* causes_restarted.c: what the rules of failed connections ask of restarts. */
+
+#include "report/causes.h"
+
+/* What its server did from the Calls' first sending on another connection to the next one on this.
+ */
+struct report_restart {
+    bool refused;
+    uint64_t stale, frame; /* such answers, and the first one's */
+};
+
+struct report_restart report_restart(const struct report *r, const struct report_connection *c);
+
+/* Adds the cause. The client was `away_ns` without a connection; `and`: what else is known. */
+struct report_cause *report_server_restarted(struct report *r, const struct report_restart *restart,
+                                             int64_t away_ns, const char *and);
+
+/* Attempts were refused before this connection, or the server closed the one before it: adds the
+ * cause. It costs the time since that was there. */
+bool report_server_was_down(struct report *r, const struct report_connection *c);
+
+bool report_closed_by_server(const struct rpcrdma_connection *c);
+
+/* The one that the client closed while it worked on it, and went on with this one for the same
+ * mount; NULL: it did not. */
+const struct report_connection *report_left_by_client(const struct report *r,
+                                                      const struct report_connection *c);
+void causes_of_client_restart(struct report *r, const struct report_connection *c);
+
+#endif
