@@ -32,13 +32,23 @@ enum {
     REPORT_ROWS = 200,        /* of the tables of connections in HTML */
     REPORT_BINS = 120,        /* of the timelines */
     REPORT_CAUSES = 12,       /* reported in text; all are in JSON */
+    REPORT_RETRIES = 4,       /* transmissions without an answer: an end is taken for dead */
+    REPORT_SLOW_READS_OF = 8,
+    REPORT_ONE_READ = 64 * 1024, /* what a server reads by few Read requests */
+    REPORT_SLOW_RATE = 1000000,  /* bytes a second */
+    REPORT_BESIDE = 300,         /* room for texts: what stands beside the verdict, ... */
+    REPORT_UNDER_WAY = 160,      /* ... of Calls that were under way, ... */
+    REPORT_TIME = 1000,          /* ... where the time went, ... */
+    REPORT_LACK = 200,           /* ... and what the capture lacks */
+    REPORT_UNREAD = 8,           /* reasons that are told */
 };
+
+/* Times are no int. */
 #define REPORT_SLOW_ACK_NS INT64_C(2000000)  /* where the quickest take that, there is a delay */
-#define REPORT_SILENT_NS INT64_C(1000000000) /* from the last packet on: it is told */
-enum { REPORT_SLOW_READS_OF = 8 };
-enum { REPORT_ONE_READ = 64 * 1024 };        /* what a server reads by few Read requests */
-#define REPORT_SLOW_RATE 1000000             /* bytes a second */
 #define REPORT_LONG_ACK_NS INT64_C(20000000) /* where most take that, too */
+#define REPORT_SILENT_NS INT64_C(1000000000) /* from the last packet on: it is told */
+/* Within so long anything is sent again that is not acknowledged: else the capture lacks either. */
+#define REPORT_RESEND_NS INT64_C(5000000000)
 
 /* An RPC that is reported by itself. */
 struct report_rpc {
@@ -88,11 +98,6 @@ struct report_missed {
     uint64_t pieces, missing;       /* missing: as the path said last */
     struct report_moments *moments; /* until the connection ends; NULL: no room. Owned */
 };
-
-/* Transmissions without an answer after which an end is taken for dead. */
-enum { REPORT_RETRIES = 4 };
-/* Within so long anything is sent again that is not acknowledged: else the capture lacks either. */
-#define REPORT_RESEND_NS INT64_C(5000000000)
 
 enum { REPORT_FORWARD, REPORT_REVERSE }; /* the client's Calls, and the server's: callbacks */
 
@@ -426,7 +431,6 @@ GList *report_errors(const struct report *report);
 /* Of those `below`, the most frequent; NULL: none is known. */
 const struct report_error *report_failed_below(const struct report *report);
 /* "3 of 36 RPCs failed ...": what does not make it a cause; "": nothing of it. */
-enum { REPORT_BESIDE = 300 };
 void report_beside(const struct report *report, char text[REPORT_BESIDE]);
 
 /* Gaps in what was sent, that the capture has; and the first one's frame, 0: there is none. */
@@ -441,7 +445,6 @@ int64_t report_silent_ns(const struct report *report); /* 0: or that is not know
  * has is not known. */
 bool report_open_end(const struct report *report);
 /* Of Calls that were under way; "": none. */
-enum { REPORT_UNDER_WAY = 160 };
 void report_under_way(const struct report *report, char text[REPORT_UNDER_WAY]);
 struct report_flaws report_flaws(const struct report *report);
 /* The verdict's first sentence. */
@@ -455,15 +458,12 @@ const struct kernel_record *report_kernel(const struct report *report, unsigned 
 double report_spent_ns(const struct report *report);
 
 /* That in words, and which operation the most went to; "": it is not known. */
-enum { REPORT_TIME = 1000 };
 void report_time(const struct report *report, char text[REPORT_TIME]);
 
 /* What the capture lacks: each in words, "": nothing of it. */
 enum { REPORT_LACKS_GAPS, REPORT_LACKS_LOST, REPORT_LACKS_PAUSED, N_REPORT_LACKS };
-enum { REPORT_LACK = 200 };
 void report_lack(const struct report *report, int which, char text[REPORT_LACK]);
 /* Why not all of the input could be read: how many reasons are told. */
-enum { REPORT_UNREAD = 8 };
 unsigned report_unread(const struct report *report);
 const char *report_unread_text(const struct report *report, unsigned which); /* not escaped */
 /* How many there are besides: "and 4 more; see --json". */
