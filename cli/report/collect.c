@@ -372,12 +372,13 @@ static void note_answered(struct report_tally *tally, const struct rpcrdma_trans
 }
 
 /* The Call was neither acknowledged nor sent again, and nothing ended the connection, though there
- * was time for that. */
-static bool dropped(const struct report *r, const struct rpcrdma_transaction *t)
+ * was time for that. A Nak answers it, too: its own, or one behind which nothing is answered. */
+static bool dropped(const struct report *r, const struct report_trouble *trouble,
+                    const struct rpcrdma_transaction *t)
 {
     return t->connection->life.ended == RPCRDMA_ENDED_NOT &&
            t->call.state == RPCRDMA_DELIVERY_UNKNOWN && !t->call.refused &&
-           t->call.transmissions == 1 &&
+           trouble->refusal.frame == 0 && t->call.transmissions == 1 &&
            time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= REPORT_RESEND_NS;
 }
 
@@ -414,7 +415,7 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
     if (none && !late && !is_reverse(t))
         note_under_way(r, tally->trouble, without, t);
     without->held += held;
-    without->dropped += none && tally->trouble->refusal.frame == 0 && dropped(r, t);
+    without->dropped += none && dropped(r, tally->trouble, t);
     if (time_less(tally->answered_ns, since_begun(t)) >= SECOND)
         return; /* others were answered since */
     without->last_calls += none;
