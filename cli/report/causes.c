@@ -474,6 +474,7 @@ void report_decide(struct report *r)
         causes_of(r, one->data);
     g_list_free(all);
     report_keep_named(r);
+    causes_that_came_again(r);
     causes_of_remote_errors(r);
     causes_of_attempts(r);
     causes_of_breaks(r);

@@ -49,6 +49,11 @@ void causes_of_attempts(struct report *r);
 bool report_broke_before(const struct report *r, const struct report_connection *c);
 void causes_of_breaks(struct report *r);
 
+/* causes_again.c: it is told of with others, where there are many of its kind. */
+void report_cause_lasted(struct report_cause *cause, enum report_failure how, int64_t since_ns,
+                         int64_t until_ns);
+void causes_that_came_again(struct report *r);
+
 /* causes_failed.c: many RPCs failed at RPC or RDMA level */
 void causes_of_failures(struct report *r);
 

@@ -52,21 +52,26 @@ static int64_t away_ns(const struct report_connection *was, const struct report_
                                 : MAX(c->pub.first_time_ns - broken_ns(was), 0);
 }
 
+/* c went on with what was on the other one, however late. */
+static bool goes_on(const struct report_connection *was, const struct report_connection *c)
+{
+    const struct rpcrdma_life *a = &was->pub.life, *b = &c->pub.life;
+
+    if (was->messages == 0 || c->messages == 0 ||
+        broken_ns(was) > c->pub.first_time_ns || /* they were side by side */
+        report_remote_error(was) || report_one_way(was) || report_one_way(c))
+        return false;
+    return c->trouble.resent > 0 ||
+           (a->has_xid && b->has_xid && rpcrdma_xids_go_on(a->last_xid, b->first_xid));
+}
+
 /* A client that unmounts closes the connection, with nothing on it, and the next mount counts other
  * XIDs. Nor does a server close what is in use. */
 static bool broke(const struct report_connection *was, const struct report_connection *c)
 {
-    const struct rpcrdma_life *a = &was->pub.life, *b = &c->pub.life;
-    bool same_mount = a->has_xid && b->has_xid && rpcrdma_xids_go_on(a->last_xid, b->first_xid);
-
-    if (was->messages == 0 || c->messages == 0 || away_ns(was, c) >= SECOND ||
-        broken_ns(was) > c->pub.first_time_ns || /* they were side by side */
-        report_remote_error(was) || report_one_way(was) || report_one_way(c))
-        return false;
-    if (c->trouble.resent > 0)
-        return true;
-    return same_mount && a->ended != RPCRDMA_ENDED_NOT &&
-           (ended_by(was) == BY_SERVER || unanswered(was));
+    return goes_on(was, c) && away_ns(was, c) < SECOND &&
+           (c->trouble.resent > 0 || (was->pub.life.ended != RPCRDMA_ENDED_NOT &&
+                                      (ended_by(was) == BY_SERVER || unanswered(was))));
 }
 
 bool report_broke_before(const struct report *r, const struct report_connection *c)
@@ -105,7 +110,8 @@ static void add(struct breaks *sum, const struct report_connection *was,
 }
 
 /* Of a chain of connections, each in the place of the one before, that ends with this one: of
- * those that broke, the ones that did so with others, in little time. False: none did. */
+ * those that broke, the ones that did so with others, in little time; those that were away for
+ * longer are told of by themselves. False: none did. */
 static bool chain(const struct report *r, const struct report_connection *last, struct breaks *sum)
 {
     int64_t at_ns[LEAST] = {0}; /* the latest so far: backwards, that is the soonest behind */
@@ -113,14 +119,17 @@ static bool chain(const struct report *r, const struct report_connection *last, 
     unsigned n = 0, counted = 0, in = 0;
 
     for (const struct report_connection *c = last;
-         (was = previous(r, c)) && broke(was, c) && was != last; c = was, n++) {
+         (was = previous(r, c)) && goes_on(was, c) && was != last; c = was) {
+        if (!broke(was, c))
+            continue;
         at_ns[n % LEAST] = broken_ns(was);
         of[n % LEAST] = c;
-        if (n + 1 < LEAST || at_ns[(n + 1) % LEAST] - at_ns[n % LEAST] > WITHIN_NS)
+        n++;
+        if (n < LEAST || at_ns[n % LEAST] - at_ns[(n - 1) % LEAST] > WITHIN_NS)
             continue;
-        for (in = MAX(counted, n + 1 - LEAST); in <= n; in++)
+        for (in = MAX(counted, n - LEAST); in < n; in++)
             add(sum, previous(r, of[in % LEAST]), of[in % LEAST]);
-        counted = n + 1;
+        counted = n;
     }
     return counted > 0;
 }
@@ -212,19 +221,20 @@ void causes_of_breaks(struct report *r)
 {
     GList *all = report_connections(r);
     GArray *storms = g_array_new(FALSE, FALSE, sizeof(struct breaks));
-    GHashTable *broken = g_hash_table_new(NULL, NULL);
+    GHashTable *before_others = g_hash_table_new(NULL, NULL);
 
-    for (GList *one = all; one; one = one->next)
-        if (report_broke_before(r, one->data))
-            g_hash_table_add(
-                broken,
-                GUINT_TO_POINTER(((struct report_connection *)one->data)->pub.life.previous));
     for (GList *one = all; one; one = one->next) {
-        const struct report_connection *c = one->data;
+        const struct report_connection *c = one->data, *was = previous(r, c);
+
+        if (was && goes_on(was, c))
+            g_hash_table_add(before_others, GUINT_TO_POINTER(was->pub.number));
+    }
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data, *was = previous(r, c);
         struct breaks *sum, before;
 
-        if (!report_broke_before(r, c) ||
-            g_hash_table_contains(broken, GUINT_TO_POINTER(c->pub.number)))
+        if (!was || !goes_on(was, c) ||
+            g_hash_table_contains(before_others, GUINT_TO_POINTER(c->pub.number)))
             continue; /* in the middle of a chain, or in none */
         sum = of_hosts(storms, c);
         before = *sum;
@@ -234,7 +244,7 @@ void causes_of_breaks(struct report *r)
     for (guint i = 0; i < storms->len; i++)
         if (g_array_index(storms, struct breaks, i).n > 0)
             reconnect_storm(r, &g_array_index(storms, struct breaks, i));
-    g_hash_table_destroy(broken);
+    g_hash_table_destroy(before_others);
     g_array_free(storms, TRUE);
     g_list_free(all);
 }

@@ -184,6 +184,12 @@ static void connection_failed(struct report *r, const struct report_connection *
     cause->rpcs = c->trouble.resent;
     cause->time_ns = c->trouble.resent_after_ns > 0 ? c->trouble.resent_after_ns : 0;
     cause->frame = c->trouble.resent_frame;
+    report_cause_lasted(cause,
+                        refused                          ? REPORT_FAILED_REFUSED
+                        : stuck_ns > 0                   ? REPORT_FAILED_ADAPTER
+                        : from && heard_to_the_end(from) ? REPORT_FAILED_CLOSED
+                                                         : REPORT_FAILED_PATH,
+                        c->trouble.resent_since_ns, c->trouble.resent_until_ns);
     snprintf(cause->text, sizeof(cause->text),
              "Connection %u failed: %" PRIu64
              " Call%s of it %s retransmitted on connection %u, %.1f s after "
@@ -298,6 +304,8 @@ static void connection_left(struct report *r, const struct report_connection *c)
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->time_ns = life->down_ns;
     cause->frame = c->pub.first_frame;
+    report_cause_lasted(cause, left != 0 ? REPORT_FAILED_PATH : REPORT_FAILED_ATTEMPTS,
+                        life->down_since_ns, time_plus(life->down_since_ns, life->down_ns));
     if (left != 0) {
         cause->names = was ? 0 : left;
         snprintf(cause->text, sizeof(cause->text),
@@ -376,6 +384,8 @@ static void connection_lost(struct report *r, const struct report_connection *c)
     cause->time_ns = MAX(c->pub.last_time_ns - first->pub.first_time_ns, 0);
     cause->frame = first->pub.first_frame;
     if (attempts > 0) {
+        report_cause_lasted(cause, REPORT_FAILED_ATTEMPTS, first->pub.first_time_ns,
+                            c->pub.last_time_ns);
         tell_attempts(told, sizeof(told), attempts, first, heard);
         snprintf(cause->text, sizeof(cause->text),
                  "%s within %.1f s; the last was repeated %u times.", told,
@@ -389,6 +399,8 @@ static void connection_lost(struct report *r, const struct report_connection *c)
         if (c->pub.life.silence[end].transmissions > 0)
             cause->time_ns = MAX(c->pub.last_time_ns - c->pub.life.silence[end].since_ns, 0);
     cause->frame = c->pub.last_frame;
+    report_cause_lasted(cause, REPORT_FAILED_FOR_GOOD,
+                        time_less(c->pub.last_time_ns, cause->time_ns), c->pub.last_time_ns);
     snprintf(cause->text, sizeof(cause->text), "Connection %u failed.%s%s", (unsigned)c->pub.number,
              silent, c->pub.life.ended == RPCRDMA_ENDED_NOT ? " Nothing closed it." : "");
     snprintf(cause->against, sizeof(cause->against),
@@ -414,6 +426,7 @@ static void client_gave_up(struct report *r, const struct report_connection *c)
         return;
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->time_ns = silent;
+    report_cause_lasted(cause, REPORT_FAILED_PATH, ended->ended_ns - silent, ended->ended_ns);
     cause->frame = c->pub.first_frame;
     snprintf(cause->text, sizeof(cause->text),
              "Connection %u failed: after %.1f s of silence the client closed it and opened "

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plural.h"
+#include "times.h"
 
 #define SECOND INT64_C(1000000000)
 /* A client that closes a connection sooner after its last Call does not do so because it is idle:
@@ -39,6 +40,8 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
     if (!was) {
         cause = report_cause_add(r, CAUSE_SERVER_RESTARTED, CONFIDENCE_MEDIUM);
         cause->time_ns = c->pub.life.down_ns;
+        report_cause_lasted(cause, REPORT_FAILED_REFUSED, c->pub.life.down_since_ns,
+                            time_plus(c->pub.life.down_since_ns, cause->time_ns));
         cause->frame = c->pub.first_frame;
         snprintf(cause->text, sizeof(cause->text),
                  "The server was restarted: it refused %" PRIu64
@@ -59,6 +62,8 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
                          ? c->pub.life.established_ns - ended->ended_ns
                          : c->pub.life.down_ns;
     cause->frame = ended->ended_frame != 0 ? ended->ended_frame : c->pub.first_frame;
+    report_cause_lasted(cause, attempts > 0 ? REPORT_FAILED_REFUSED : REPORT_FAILED_CLOSED,
+                        time_less(c->pub.first_time_ns, cause->time_ns), c->pub.first_time_ns);
     if (attempts == 0) {
         snprintf(cause->text, sizeof(cause->text),
                  "The server closed connection %u, and after %.1f s accepted connection %u: it was "
@@ -160,6 +165,7 @@ void causes_of_client_restart(struct report *r, const struct report_connection *
         return;
     cause = report_cause_add(r, CAUSE_CLIENT_RESTARTED, CONFIDENCE_MEDIUM);
     cause->time_ns = gap;
+    report_cause_lasted(cause, REPORT_FAILED_RESTARTED, ended->ended_ns, c->pub.first_time_ns);
     cause->frame = ended->ended_frame;
     snprintf(cause->text, sizeof(cause->text),
              "The client closed connection %u %.1f s after its last Call, and went on with the "

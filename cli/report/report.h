@@ -253,15 +253,30 @@ enum report_cause_id {
 
 enum report_confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 
+/* How a connection failed, or was given up: what causes of one kind have in common. */
+enum report_failure {
+    REPORT_FAILED_NOT,
+    REPORT_FAILED_PATH, /* or the peer */
+    REPORT_FAILED_REFUSED,
+    REPORT_FAILED_CLOSED, /* with the path in order */
+    REPORT_FAILED_ADAPTER,
+    REPORT_FAILED_ATTEMPTS,
+    REPORT_FAILED_FOR_GOOD,
+    REPORT_FAILED_RESTARTED,
+    REPORT_FAILED_STALE, /* restarted, as answers show */
+};
+
 struct report_cause {
     enum report_cause_id id;
     enum report_confidence confidence;
+    enum report_failure how;
+    int64_t since_ns, until_ns;         /* of a failure */
     const struct report_connection *of; /* NULL: of the whole capture */
     uint32_t names;                     /* another connection that is not kept; 0: none */
     uint64_t rpcs;                      /* it made slow or fail */
     int64_t time_ns;                    /* that it cost them */
     uint64_t frame;                     /* the first that shows it; 0: none by itself */
-    char text[640];                     /* sentences, with numbers */
+    char text[960];                     /* sentences, with numbers */
     char against[240];                  /* what speaks against it; "" */
 };
 

@@ -48,7 +48,7 @@ static double ms(int64_t ns)
 
 static void causes(const struct report *r, struct out *out)
 {
-    char text[800];
+    char text[sizeof(r->causes->text) + sizeof(r->causes->against) + 160];
 
     for (unsigned i = 0; i < r->n_causes && i < REPORT_CAUSES; i++) {
         const struct report_cause *c = &r->causes[i];

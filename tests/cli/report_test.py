@@ -194,15 +194,15 @@ class Verdicts(CommandTest):
     def test_many_causes(self):
         """All are in JSON, the ones that cost most in text."""
         def restarts(c, _):
-            one = c
             for number in range(2, 42):
+                hosts = f'192.0.2.{100 + number}', rule_talk.SERVER
+                one, again = (rule_talk.Conversation(c.packets, number=number + which, clock=c.clock, hosts=hosts)
+                              for which in (0, 100))
                 one.null()
                 one.talk.disconnect()
-                xid = one.xid
+                again.xid = one.xid
                 c.clock.now += (number + 1) * 10**9
-                one = rule_talk.Conversation(c.packets, number=number, clock=c.clock)
-                one.xid = xid
-            one.null()
+                again.null()
         path = os.path.join(self.folder, 'many.pcap')
         rules.write(path, restarts, True)
         costs = [one['cost_ns'] for one in json.loads(self.run_command('report', '--json', path))['causes']]

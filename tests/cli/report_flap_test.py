@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of links that flap: what befell connections of the same two hosts in one way, again and again or at once."""
+import json
+import os
+import sys
+import unittest
+
+from command import CommandTest
+import cm
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+
+MS, SECOND = 10**6, 10**9
+
+
+def getattr_again(one, xid):
+    one.reply(one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
+
+
+class Flap(CommandTest):
+    def file_of(self, talk):
+        path = os.path.join(self.folder, 'flap.pcap')
+        rules.write(path, talk, True)
+        return path
+
+    def causes(self, talk):
+        return json.loads(self.run_command('report', '--json', self.file_of(talk)))['causes']
+
+    def breaks(self, away_ns, lose=lambda number: True, server=False, clients=1):
+        """A connection after the other, each so long after the one before. lose: a Call is on it that the next one has
+        again. server: it closes them."""
+        def talk(c, _):
+            begun = c.clock.now
+            for client in range(clients):
+                again, hosts = None, (f'192.0.2.{100 + client}', rule_talk.SERVER)
+                c.clock.now, xid = begun, 1 << 20 << client
+                for at, away in enumerate(away_ns + [None], 1):
+                    one = rule_talk.Conversation(c.packets, number=1000 * client + at, clock=c.clock, hosts=hosts)
+                    one.xid = xid = xid + 4
+                    if again:
+                        getattr_again(one, again)
+                    one.null()
+                    one.null()
+                    if away is None:
+                        break
+                    again = one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE) if lose(at) else None
+                    if again:
+                        c.packets.pop()
+                    if server:
+                        one.talk.datagram(one.server, cm.dreq(one.talk.remote_id, one.talk.local_id, one.client.qpn))
+                        one.talk.datagram(one.client, cm.drep(one.talk.local_id, one.talk.remote_id))
+                    c.clock.now += away
+            c.packets.sort(key=lambda packet: packet.time_ns)
+        return talk
+
+    def test_again_and_again(self):
+        """Fifty breaks of 2 s, one of them of 5 s: one cause, wherever it is shown."""
+        away_ns = [2 * SECOND] * 50
+        away_ns[20] = 5 * SECOND
+        path = self.file_of(self.breaks(away_ns))
+        report = json.loads(self.run_command('report', '--json', path))
+        cause, = report['causes']
+        self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs'], cause['connection']),
+                         ('connection-failed', 'high', 50, 22))
+        self.assertAlmostEqual(cause['cost_ns'], 103 * SECOND, delta=SECOND)
+        first, = (one['first_frame'] for one in report['connections'] if one['connection'] == 22)
+        self.assertTrue(first <= cause['frame'] < first + 16, cause)
+        says = ('Connections of the same two hosts failed 50 times, from 0.0 s to 103.0 s into the capture, 103.0 s in all. '
+                'The longest: Connection 21 failed: 1 Call of it was retransmitted on connection 22, 5.0 s after the first '
+                'sending. The path or the peer was down')
+        self.assertIn(says, cause['text'])
+        self.assertIn(says, self.run_command('report', '--html', '-', path))
+        self.assertIn(says, ' '.join(self.run_command('report', path).split()))
+
+    def test_how_sure(self):
+        """As sure as half of them are; a few are told one by one."""
+        for lost, want in ((26, 'high'), (20, 'medium')):
+            cause, = self.causes(self.breaks([2 * SECOND] * 50, lambda number, lost=lost: number <= lost))
+            self.assertEqual((cause['confidence'], cause['rpcs']), (want, lost))
+            self.assertEqual('no Call was seen on both' in cause.get('against', ''), want == 'medium', cause)
+        self.assertEqual(len(self.causes(self.breaks([2 * SECOND] * 3))), 3)
+
+    def test_short_and_long(self):
+        """Half of them are back within a second: these are told of, too, though each stands between two others."""
+        causes = {one['cause']: one for one in self.causes(self.breaks([3 * SECOND, SECOND // 2] * 10))}
+        self.assertEqual(set(causes), {'connection-failed', 'reconnect-storm'})
+        self.assertIn('failed 10 times, from', causes['connection-failed']['text'])
+        self.assertIn('10 connections broke within', causes['reconnect-storm']['text'])
+
+    def test_at_once(self):
+        """A cable is drawn on which eight connections are."""
+        def talk(c, _):
+            def open_all(first):
+                return [rule_talk.Conversation(c.packets, number=first + n, clock=c.clock) for n in range(8)]
+            mounts, xids = open_all(1), []
+            for n, one in enumerate(mounts):
+                one.xid = n << 24
+                one.null()
+            for one in mounts:
+                xids.append(one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE))
+                c.packets.pop()
+            c.clock.now += 40 * SECOND
+            for one, xid in zip(open_all(11), xids):
+                getattr_again(one, xid)
+        cause, = self.causes(talk)
+        self.assertEqual((cause['cause'], cause['rpcs'], cause['cost_ns'] // SECOND), ('connection-failed', 8, 40))
+        self.assertIn('Connections of the same two hosts failed 8 times at once, from 0.0 s to 40.0 s into', cause['text'])
+
+    def test_hosts(self):
+        """Two clients' are two causes."""
+        causes = self.causes(self.breaks([2 * SECOND] * 5, clients=2))
+        self.assertEqual(sorted((one['cause'], one['src'], one['rpcs']) for one in causes),
+                         [('connection-failed', '192.0.2.100', 5), ('connection-failed', '192.0.2.101', 5)])
+
+    def test_server(self):
+        """Its breaks are told of as these."""
+        cause, = self.causes(self.breaks([4 * SECOND] * 6, lambda number: False, server=True))
+        self.assertEqual((cause['cause'], cause['confidence']), ('server-restarted', 'medium'))
+        self.assertIn('Connections of the same two hosts were broken off 6 times, from 0.0 s to 24.0 s', cause['text'])
+
+
+if __name__ == '__main__':
+    unittest.main()
