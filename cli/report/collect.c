@@ -366,7 +366,7 @@ static void note_answered(struct report_tally *tally, const struct rpcrdma_trans
         tally->answered_ns = MAX(tally->answered_ns, since_begun(t));
     without = tally->trouble ? unanswered_of(tally->trouble, t) : NULL;
     if (without && time_less(t->call_time_ns, without->last_ns) >= SECOND)
-        without->last_calls = without->last_held = without->last_few = 0;
+        without->last_calls = without->last_held = 0;
     if (tally->trouble && went_on(&tally->trouble->refusal, t))
         tally->trouble->refusal.frame = 0; /* whatever that was */
 }
@@ -379,7 +379,7 @@ static bool dropped(const struct report *r, const struct report_trouble *trouble
     return t->connection->life.ended == RPCRDMA_ENDED_NOT &&
            t->call.state == RPCRDMA_DELIVERY_UNKNOWN && !t->call.refused &&
            trouble->refusal.frame == 0 && t->call.transmissions == 1 &&
-           time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= REPORT_RESEND_NS;
+           time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= report_resend_ns(t->connection);
 }
 
 /* The last packet of its connection is the Ack of such a Call, or the Call: nothing that the server
@@ -394,6 +394,17 @@ static void note_under_way(const struct report *r, const struct report_trouble *
     without->under_way++;
     without->under_way_silent |=
         t->call.state == RPCRDMA_DELIVERED && t->call.frame == c->last_frame;
+}
+
+/* What answers it may have been sent behind all that was captured. Where packets towards the caller
+ * passed for long after it, they show that it was not answered in time, or that one is missing. */
+static bool behind(const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_silence *silence = t->connection->life.silence;
+
+    return t->call.transmissions < REPORT_RETRIES &&
+           (t->caller_end < 0 ||
+            time_less(silence[1 - t->caller_end].heard_ns, t->call_time_ns) < SECOND);
 }
 
 static void note_unanswered(struct report *r, struct report_tally *tally,
@@ -415,11 +426,11 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
     if (none && !late && !is_reverse(t))
         note_under_way(r, tally->trouble, without, t);
     without->held += held;
+    without->behind += none && behind(t);
     without->dropped += none && dropped(r, tally->trouble, t);
     if (time_less(tally->answered_ns, since_begun(t)) >= SECOND)
         return; /* others were answered since */
     without->last_calls += none;
-    without->last_few += none && t->call.transmissions < REPORT_RETRIES;
     without->last_held += held;
     without->last_ns = MAX(without->last_ns, t->call_time_ns);
 }

@@ -110,20 +110,30 @@ void report_missed_answer(struct report_trouble *trouble, struct report_unanswer
     without->caller_end = t->caller_end;
 }
 
+/* What was sent towards this end last, if only answers to its RDMA Reads, it neither acknowledged
+ * nor was it sent again, though there was time for that. */
+static bool acks_lack(const struct report *r, const struct report_connection *c, int end)
+{
+    int64_t once_ns = c->pub.life.silence[end].once_ns;
+
+    return once_ns != 0 && c->trouble.refusal.frame == 0 &&
+           time_less(report_now_ns(r), once_ns) >= report_resend_ns(&c->pub);
+}
+
 /* Without Acks of what was sent towards an end, nothing shows what came behind the last of it that
  * was captured: whether that answered the last Calls. Nor where their Acks are missing. */
-static uint64_t unseen(const struct report_connection *c, int end,
+static uint64_t unseen(const struct report *r, const struct report_connection *c, int end,
                        const struct report_unanswered *without)
 {
     const struct rpcrdma_path *path = &c->path[end];
+    bool ended = c->pub.life.ended != RPCRDMA_ENDED_NOT;
 
     if (!c->has_path[end] || path->packets == 0)
         return 0;
-    if (path->acknowledged)
+    if (path->acknowledged && (ended || !acks_lack(r, c, 1 - end)))
         return without->dropped;
     /* what was under way when the capture ended is not late */
-    return c->pub.life.ended == RPCRDMA_ENDED_NOT ? MIN(without->last_few, without->late)
-                                                  : without->last_few;
+    return MAX(without->dropped, ended ? without->behind : MIN(without->behind, without->late));
 }
 
 static void forget(struct report *r, struct report_missed *m)
@@ -155,7 +165,7 @@ void report_missed_end(struct report *r, struct report_connection *c)
             all = MAX(all, (int64_t)c->path[end].uncaptured);
         left =
             CLAMP((int64_t)without->calls + 1 - all - without->least, 0, (int64_t)without->calls);
-        without->unseen = MIN(unseen(c, end, without), (uint64_t)left);
+        without->unseen = MIN(unseen(r, c, end, without), (uint64_t)left);
         left -= (int64_t)without->unseen;
         without->explained = without->calls - (uint64_t)left;
         r->under_way += MIN(without->under_way, (uint64_t)left);

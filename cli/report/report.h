@@ -47,8 +47,10 @@ enum {
 #define REPORT_SLOW_ACK_NS INT64_C(2000000)  /* where the quickest take that, there is a delay */
 #define REPORT_LONG_ACK_NS INT64_C(20000000) /* where most take that, too */
 #define REPORT_SILENT_NS INT64_C(1000000000) /* from the last packet on: it is told */
-/* Within so long anything is sent again that is not acknowledged: else the capture lacks either. */
+/* Within so long anything is sent again that is not acknowledged: else the capture lacks either. Of
+ * TCP, which measures the way, sooner */
 #define REPORT_RESEND_NS INT64_C(5000000000)
+#define REPORT_RESEND_TCP_NS INT64_C(1000000000)
 
 /* An RPC that is reported by itself. */
 struct report_rpc {
@@ -70,7 +72,9 @@ struct report_unanswered {
     uint64_t held;         /* of those: acknowledged, so that the other end had them */
     /* of those: none that was sent a second or more after them was answered; the latest of these */
     uint64_t last_calls, last_held;
-    uint64_t last_few;     /* of last_calls: that were sent less than REPORT_RETRIES times */
+    /* of calls: that were sent less than REPORT_RETRIES times, and less than a second before the
+     * last packet towards the caller was captured, or later */
+    uint64_t behind;
     uint64_t dropped;      /* of calls: neither acknowledged nor sent again, for REPORT_RESEND_NS */
     uint64_t under_way;    /* of calls: when the capture ended, less than a second old */
     bool under_way_silent; /* of one of these the Ack was the connection's last packet */
@@ -402,6 +406,10 @@ static inline bool report_begins_rpc(const struct rpcrdma_flow_message *m)
 /* A Call that was not answered, counted already. */
 void report_missed_answer(struct report_trouble *trouble, struct report_unanswered *without,
                           const struct rpcrdma_transaction *transaction);
+static inline int64_t report_resend_ns(const struct rpcrdma_connection *c)
+{
+    return c->carrier == RPCRDMA_CARRIER_IWARP ? REPORT_RESEND_TCP_NS : REPORT_RESEND_NS;
+}
 /* How many Calls what is missing explains, now that the connection has ended. */
 void report_missed_end(struct report *report, struct report_connection *connection);
 /* A Call on another one was sent first on that one: a cause may name it. */

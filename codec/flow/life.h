@@ -31,6 +31,8 @@ struct rpcrdma_silence {
     int64_t since_ns; /* when it was sent first, or asked for; 0: neither */
     int64_t heard_ns; /* of the other: its latest request, or answer that acknowledged more; 0:
                        * none; known where nothing is unanswered, too */
+    int64_t once_ns;  /* when the oldest of what is neither answered, refused nor sent again was
+                       * sent; 0: nothing. Of TCP, data that waits for its Ack */
 };
 
 struct rpcrdma_life {

@@ -198,15 +198,17 @@ static bool asked_for(const struct flow_delivery *d, const struct transmission *
 
 void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence)
 {
-    const struct transmission *t = unanswered(d);
+    const struct transmission *t = unanswered(d), *oldest = transmission_pending(d);
 
     *silence = (struct rpcrdma_silence){.heard_ns = d->answered_ns};
     if (t) {
         silence->transmissions = t->times;
         silence->since_ns = t->first_ns;
-    } else if (asked_for(d, transmission_pending(d))) {
+    } else if (asked_for(d, oldest)) {
         silence->asked = true;
         silence->since_ns = d->rare->nak_ns;
+    } else if (oldest && !oldest->delivered && oldest->times == 1 && !oldest->refused) {
+        silence->once_ns = oldest->first_ns;
     }
 }
 
