@@ -15,7 +15,8 @@ void causes_of_time(struct report *r, const struct report_connection *c);
 
 /* causes_time.c: of the Acks by an end, of Calls (the server) or of Replies (the client), `percent`
  * took that long at most. Of iWARP, whose client has nothing to send behind a Reply and waits for
- * 40 ms: its first responses to Read requests. 0: there are fewer than 20. */
+ * 40 ms: its first responses to Read requests. 0: there are fewer than 20. Where only
+ * few times are counted, that long at least. */
 int64_t report_ack_time(const struct report_connection *c, bool server, unsigned percent);
 
 /* causes_life.c: that it failed, or an end was restarted before it began (causes_restarted.c) */

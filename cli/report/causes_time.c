@@ -31,13 +31,24 @@ static bool acks_captured(const struct report_connection *c)
     return c->has_path[client] && path->acknowledged && path->uncaptured * 4 <= path->packets;
 }
 
+static uint64_t n_acks(const struct report_connection *c, bool server)
+{
+    return (server ? c->acks.count : c->client_answers.count) + c->brief_acks[server].count;
+}
+
 int64_t report_ack_time(const struct report_connection *c, bool server, unsigned percent)
 {
-    const struct latency *acks = server ? &c->acks : &c->client_answers;
+    const struct report_acks *brief = &c->brief_acks[server];
 
-    return acks->count < LEAST_ACKS || (!server && !is_tcp(c) && !acks_captured(c))
-               ? 0
-               : latency_percentile(acks, percent);
+    if (n_acks(c, server) < LEAST_ACKS || (!server && !is_tcp(c) && !acks_captured(c)))
+        return 0;
+    if (brief->count == 0)
+        return latency_percentile(server ? &c->acks : &c->client_answers, percent);
+    return (brief->count - brief->very_slow) * UINT64_C(100) < brief->count * (uint64_t)percent
+               ? REPORT_LONG_ACK_NS
+           : (brief->count - brief->slow) * UINT64_C(100) < brief->count * (uint64_t)percent
+               ? REPORT_SLOW_ACK_NS
+               : 0;
 }
 
 static void delayed_by(struct report *r, const struct report_connection *c, bool server,
@@ -59,26 +70,23 @@ static void delayed_by(struct report *r, const struct report_connection *c, bool
  * none does: it may have become long while it was captured. */
 static void delayed(struct report *r, const struct report_connection *c)
 {
-    const struct report_acks *brief = &c->brief_acks;
-
-    if (brief->count >= LEAST_ACKS && (brief->count - brief->slow) * UINT64_C(20) < brief->count)
-        delayed_by(r, c, true, brief->count, REPORT_SLOW_ACK_NS,
-                   "even the quickest Acks of Calls take 2.0 ms (at least)");
     for (int server = 1; server >= 0; server--) {
-        uint64_t n = server ? c->acks.count : c->client_answers.count;
+        uint64_t n = n_acks(c, server);
         int64_t quick = report_ack_time(c, server, 5), most = report_ack_time(c, server, 25);
         const char *of = server      ? "Acks of Calls"
                          : is_tcp(c) ? "responses to Read requests"
                                      : "Acks of Replies";
-        char how[120];
+        char how[120], median[32] = "at least";
 
+        if (c->brief_acks[server].count == 0)
+            snprintf(median, sizeof(median), "median %.1f ms", ms(report_ack_time(c, server, 50)));
         if (quick >= (is_tcp(c) && !server ? REPORT_LONG_ACK_NS : REPORT_SLOW_ACK_NS)) {
-            snprintf(how, sizeof(how), "even the quickest %s take %.1f ms (median %.1f ms)", of,
-                     ms(quick), ms(report_ack_time(c, server, 50)));
+            snprintf(how, sizeof(how), "even the quickest %s take %.1f ms (%s)", of, ms(quick),
+                     median);
             delayed_by(r, c, server, n, quick, how);
         } else if (most >= REPORT_LONG_ACK_NS) {
-            snprintf(how, sizeof(how), "three in four %s take %.1f ms and more (median %.1f ms)",
-                     of, ms(most), ms(report_ack_time(c, server, 50)));
+            snprintf(how, sizeof(how), "three in four %s take %.1f ms and more (%s)", of, ms(most),
+                     median);
             delayed_by(r, c, server, n - n / 4, most, how);
         }
     }

@@ -445,10 +445,10 @@ static void note_client_answers(struct report *r, struct report_tally *tally,
     if (t->reverse)
         return;
     if (!tcp && t->reply.state == RPCRDMA_DELIVERED && t->reply.transmissions == 1)
-        report_client_answer(r, tally, time_less(t->reply.time_ns, t->reply.first_time_ns));
+        report_ack(r, tally, false, time_less(t->reply.time_ns, t->reply.first_time_ns));
     if (tcp && t->has_phases && t->segments == 1 && t->stalled_ns == 0 &&
         t->read_chunk_length > 0 && t->read_chunk_length <= REPORT_ONE_READ)
-        report_client_answer(r, tally, t->phases.data_peer_ns);
+        report_ack(r, tally, false, t->phases.data_peer_ns);
 }
 
 static void note_connection(struct report *r, const struct rpcrdma_transaction *t)
@@ -461,7 +461,7 @@ static void note_connection(struct report *r, const struct rpcrdma_transaction *
     note_answered(tally, t);
     note_unanswered(r, tally, t);
     if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->reverse)
-        report_ack(r, tally, time_less(t->call.time_ns, t->call.first_time_ns));
+        report_ack(r, tally, true, time_less(t->call.time_ns, t->call.first_time_ns));
     note_client_answers(r, tally, t);
     if (t->has_phases && !t->reverse)
         report_move(r, tally, t);

@@ -27,6 +27,7 @@ static void empty(struct report_tally *t)
         latency_clear(&t->detail->client_answers);
     }
     g_free(t->detail);
+    g_free(t->brief);
     for (int end = 0; t->trouble && end < 2; end++)
         g_free(t->trouble->missed[end].moments);
     g_free(t->trouble);
@@ -139,31 +140,34 @@ struct report_trouble *report_trouble(struct report_tally *t)
 
 struct report_detail *report_detail(struct report *r, struct report_tally *t)
 {
-    if (!t->detail && t->brief_acks.count == 0 && r->detailed < REPORT_DETAILED) {
+    if (!t->detail && !t->brief && r->detailed < REPORT_DETAILED) {
         t->detail = g_new0(struct report_detail, 1);
         r->detailed++;
     }
     return t->detail;
 }
 
-void report_ack(struct report *r, struct report_tally *t, int64_t ns)
+/* Where there is no detail. */
+static struct report_brief *brief(struct report_tally *t)
+{
+    if (!t->brief)
+        t->brief = g_new0(struct report_brief, 1);
+    return t->brief;
+}
+
+void report_ack(struct report *r, struct report_tally *t, bool server, int64_t ns)
 {
     struct report_detail *detail = report_detail(r, t);
 
     if (detail) {
-        latency_add(&detail->acks, ns);
+        latency_add(server ? &detail->acks : &detail->client_answers, ns);
     } else {
-        t->brief_acks.count++;
-        t->brief_acks.slow += ns >= REPORT_SLOW_ACK_NS;
+        struct report_acks *acks = &brief(t)->acks[server];
+
+        acks->count++;
+        acks->slow += ns >= REPORT_SLOW_ACK_NS;
+        acks->very_slow += ns >= REPORT_LONG_ACK_NS;
     }
-}
-
-void report_client_answer(struct report *r, struct report_tally *t, int64_t ns)
-{
-    struct report_detail *detail = report_detail(r, t);
-
-    if (detail)
-        latency_add(&detail->client_answers, ns);
 }
 
 void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_transaction *rpc)
@@ -178,9 +182,7 @@ void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_
         (in > 0) == (out > 0))
         return;
     detail = report_detail(r, t);
-    if (!detail)
-        return;
-    moved = &detail->moved[in > 0];
+    moved = detail ? &detail->moved[in > 0] : &brief(t)->moved[in > 0];
     moved->slow += (double)(in + out) * 1e9 < (double)ns * REPORT_SLOW_RATE;
     if (moved->rpcs++ == 0)
         moved->frame = rpc->call_frame;
@@ -383,7 +385,10 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
 {
     c->rpcs = t->rpcs;
     c->messages = t->messages;
-    c->brief_acks = t->brief_acks;
+    if (t->brief) {
+        memcpy(c->brief_acks, t->brief->acks, sizeof(c->brief_acks));
+        memcpy(c->moved, t->brief->moved, sizeof(c->moved));
+    }
     if (t->trouble) {
         c->trouble = *t->trouble;
         for (int end = 0; end < 2; end++)

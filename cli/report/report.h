@@ -26,7 +26,7 @@ enum {
     REPORT_RECENT = 64,       /* the last, as another one may take their place, */
     REPORT_BUSY = 136,        /* and the busiest of those before */
     REPORT_UNENDED = 1024,    /* counted at once, with the least memory */
-    REPORT_TALLY_BYTES = 128, /* of one of these, about */
+    REPORT_TALLY_BYTES = 256, /* of one of these, about */
     REPORT_GONE = 4096,       /* that gave way, and can be named after all */
     REPORT_DETAILED = 200,    /* of these, with their detail */
     REPORT_ROWS = 200,        /* of the tables of connections in HTML */
@@ -131,9 +131,9 @@ struct report_trouble {
     struct report_refusal refusal;  /* the first */
 };
 
-/* Acks of the client's Calls where there is no room for how they are distributed. */
+/* Acks by an end where there is no room for how they are distributed: all, and of these times. */
 struct report_acks {
-    uint32_t count, slow; /* slow: of REPORT_SLOW_ACK_NS and more */
+    uint32_t count, slow, very_slow; /* REPORT_SLOW_ACK_NS and more, REPORT_LONG_ACK_NS and more */
 };
 
 /* Data that RDMA moved one way, for RPCs without anything retransmitted. */
@@ -143,6 +143,12 @@ struct report_moved {
     uint64_t frame;    /* of the first */
     int64_t ns;        /* first to last packet of each, but for what an end waited for */
     int64_t latest_ns; /* the latest Reply: the time of several under way at once counts once */
+};
+
+/* Of those that there is no room for in detail. */
+struct report_brief {
+    struct report_acks acks[2];   /* of the client, the server: see report_ack_time */
+    struct report_moved moved[2]; /* as of report_detail */
 };
 
 /* What there is room for of a few at once. */
@@ -157,8 +163,8 @@ struct report_detail {
 struct report_tally {
     uint64_t rpcs, messages;
     struct report_trouble *trouble; /* NULL: none */
-    struct report_detail *detail;   /* NULL: nothing yet, or no room: brief_acks counts */
-    struct report_acks brief_acks;
+    struct report_detail *detail;   /* NULL: nothing yet, or no room: then */
+    struct report_brief *brief;     /* NULL: nothing yet */
     int64_t
         answered_ns; /* from its beginning to the latest of the client's Calls that was answered */
 };
@@ -181,9 +187,9 @@ struct report_connection {
     bool has_path[2];
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
     struct latency acks;                  /* how long Acks of the client's Calls took */
-    struct latency client_answers;        /* see report_ack_time; none where brief_acks are */
-    struct report_acks brief_acks;        /* or that */
-    struct report_moved moved[2];         /* towards the client, the server; likewise */
+    struct latency client_answers;        /* see report_ack_time */
+    struct report_acks brief_acks[2];     /* or these, where there was no room */
+    struct report_moved moved[2];         /* towards the client, the server */
     struct rpcrdma_credit_result credits; /* of forward RPCs */
     bool has_credits;
     uint64_t at_limit; /* how often a limit of credits was reached, in both directions */
@@ -379,8 +385,8 @@ struct report_tally *report_tally_of(struct report *report,
 struct report_trouble *report_trouble(struct report_tally *tally);
 /* NULL: there is no room. */
 struct report_detail *report_detail(struct report *report, struct report_tally *tally);
-void report_ack(struct report *report, struct report_tally *tally, int64_t ns);
-void report_client_answer(struct report *report, struct report_tally *tally, int64_t ns);
+/* By that end: see report_ack_time. */
+void report_ack(struct report *report, struct report_tally *tally, bool server, int64_t ns);
 void report_move(struct report *report, struct report_tally *tally,
                  const struct rpcrdma_transaction *t);
 /* missed.c: what that operation shows to be missing in what was sent towards this end. */

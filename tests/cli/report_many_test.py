@@ -225,6 +225,44 @@ class Many(CommandTest):
                          [True, True])
         self.assertEqual((report['connections_left_out'], report['connections_in_order']), (0, 1100 - 2 - KEPT))
 
+    def test_at_once_and_slow(self):
+        """Of 300 that are open at once one has a client that acknowledges late, and another one data that moves slowly: which of
+        them were there first does not matter."""
+        def answered_late(one):
+            one.null()
+            ack = one.packets.pop()
+            one.clock.now += 30 * 10**6
+            one.packets.append(ack._replace(time_ns=one.clock.tick()))
+
+        def write_slowly(one):
+            before = len(one.packets)
+            one.write((32768,))
+            said = one.packets[before:]
+            del one.packets[before:]
+            for packet in said:
+                one.packets.append(packet._replace(time_ns=one.clock.tick()))
+                if packet.data[42] in range(13, 17):  # Read responses, behind Ethernet, IPv4 and UDP
+                    one.clock.now += len(packet.data) * 10**9 // 400000
+        for first in (3, 260):
+            def talk(c, _, first=first):
+                all_of_them = [self.converse(c, number) for number in range(1, 301)]
+                for one in all_of_them:
+                    one.null()
+                for _ in range(40):
+                    answered_late(all_of_them[first - 1])
+                for _ in range(9):
+                    write_slowly(all_of_them[first])
+                for one in all_of_them:
+                    one.null()
+            path = os.path.join(self.folder, 'slow.pcap')
+            rules.write(path, talk, True)
+            causes = {one['cause']: one for one in self.report(path)['causes']}
+            self.assertEqual({name: (one['connection'], one['rpcs']) for name, one in causes.items()},
+                             {'delay': (first, 42), 'slow-transfer': (first + 1, 9)})
+            self.assertIn("on the client's side of the capture", causes['delay']['text'])
+            self.assertIn('even the quickest Acks of Replies take 20.0 ms (at least)' if first == 260 else 'median 30.0 ms',
+                          causes['delay']['text'])
+
 
 if __name__ == '__main__':
     unittest.main()
