@@ -176,7 +176,7 @@ static void begin(struct report_tries *tries, const struct rpcrdma_connection *c
                                        c->life.ended_frame ? c->life.ended_frame : c->first_frame};
 }
 
-void report_attempt(struct report *r, const struct rpcrdma_connection *c)
+bool report_attempt(struct report *r, const struct rpcrdma_connection *c)
 {
     struct report_attempts *a = r->attempts;
     struct report_tries *tries;
@@ -187,12 +187,12 @@ void report_attempt(struct report *r, const struct rpcrdma_connection *c)
         if (accepted)
             report_accepted(r, c);
         follow(a, c, accepted);
-        return;
+        return false;
     }
     tries = tries_of(a, c);
     if (!tries) {
         a->left_out++;
-        return;
+        return false;
     }
     accepted_frame = last_accepted(a, &tries->service);
     if (tries->attempts == 0 || accepted_frame >= tries->first_begun)
@@ -207,6 +207,7 @@ void report_attempt(struct report *r, const struct rpcrdma_connection *c)
     tries->carrier = c->carrier;
     tries->reject_reason = c->life.reject_reason;
     tries->port = c->service_port ? c->service_port : c->end[report_server_end(c)].port;
+    return true;
 }
 
 bool report_attempt_takes(struct report *r, struct report_connection *c)

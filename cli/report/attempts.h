@@ -39,8 +39,8 @@ void report_attempts_end(struct report *r);
 bool report_refused_by_server(const struct rpcrdma_connection *c);
 /* It carries messages. */
 void report_accepted(struct report *r, const struct rpcrdma_connection *c);
-/* It has ended, whatever it was. */
-void report_attempt(struct report *r, const struct rpcrdma_connection *c);
+/* It has ended, whatever it was. True: it was refused, and is counted. */
+bool report_attempt(struct report *r, const struct rpcrdma_connection *c);
 /* It is not kept otherwise: whether it is needed here, and c taken. */
 bool report_attempt_takes(struct report *r, struct report_connection *c);
 /* Those behind which nothing was accepted, by the last's number; the caller frees the list. */

@@ -109,12 +109,14 @@ static void threshold(struct report *r, const struct report_connection *c)
              (unsigned)c->pub.number, (unsigned)least, c->trouble.small_in_chunks, c->messages);
 }
 
-/* Of its Calls one at least was sent again on another connection, which is told of that one. That
- * names the connection a Call was sent on first: it may have been sent on this one in between. */
+/* Of its Calls one at least was sent again on another connection, which is told of that one; or may
+ * have been, on what took its place and was not looked at. That names the connection a Call was
+ * sent on first: it may have been sent on this one in between. */
 static bool sent_again(const struct report *r, const struct report_connection *c)
 {
     GHashTableIter each;
-    bool found = false;
+    bool found = report_not_looked_at(r) > 0 && c->pub.life.next != 0 &&
+                 !report_numbered(r, c->pub.life.next);
     gpointer one;
 
     g_hash_table_iter_init(&each, r->connections);

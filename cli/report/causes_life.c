@@ -272,9 +272,9 @@ static void connection_left(struct report *r, const struct report_connection *c)
     was = report_numbered(r, life->previous);
     for (; was && connection_unanswered(&was->pub);
          was = report_numbered(r, was->pub.life.previous)) {
-        attempts++;
+        attempts += 1 + was->attempts_between;
         first = was;
-        heard = heard && was->pub.life.unheard == 0;
+        heard = heard && was->pub.life.unheard == 0 && !was->unheard_between;
     }
     left = first ? first->pub.life.previous : life->previous; /* was, even if it is not kept */
     if (report_one_way(c) || (was && report_one_way(was)))
@@ -371,9 +371,9 @@ static void connection_lost(struct report *r, const struct report_connection *c)
         return;
     for (; was && connection_unanswered(&was->pub);
          was = report_numbered(r, was->pub.life.previous)) {
-        attempts++;
+        attempts += 1 + was->attempts_between;
         first = was;
-        heard = heard && was->pub.life.unheard == 0;
+        heard = heard && was->pub.life.unheard == 0 && !was->unheard_between;
     }
     who_was_silent(r, c, silent, sizeof(silent));
     if (attempts == 0 &&

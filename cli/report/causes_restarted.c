@@ -32,7 +32,7 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
     bool by_server;
 
     while (was && report_refused(&was->pub)) {
-        attempts++;
+        attempts += 1 + was->attempts_between;
         was = report_numbered(r, was->pub.life.previous);
     }
     if (!was && attempts == 0)

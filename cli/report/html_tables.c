@@ -140,6 +140,11 @@ void html_connections(const struct report *r, struct out *out)
                  "<p class=\"dim\">%u of them, with %" PRIu64
                  " RPC%s, are only counted: no cause names them.</p>\n",
                  r->let_go.connections, r->let_go.rpcs, plural(r->let_go.rpcs));
+    if (r->attempts_counted > 0)
+        html_put(out,
+                 "<p class=\"dim\">%u of them are attempts to connect, which are only counted."
+                 "</p>\n",
+                 r->attempts_counted);
     if (report_not_looked_at(r) > 0)
         html_put(out,
                  "<p><strong>%u of them were not looked at</strong>: --max-memory, or more than %d "

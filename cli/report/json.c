@@ -305,6 +305,7 @@ void report_json(struct report *r, struct out *out)
     connections(&json, r);
     json_number(&json, KEY(connections_in_order), r->let_go.connections);
     json_number(&json, KEY(rpcs_in_order), r->let_go.rpcs);
+    json_number(&json, KEY(attempts_counted), r->attempts_counted);
     json_number(&json, KEY(connections_left_out), report_not_looked_at(r));
     groups(&json, KEY(operations), r->operations, span);
     groups(&json, KEY(clients), r->clients, span);

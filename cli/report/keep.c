@@ -9,7 +9,9 @@
 
 #include <string.h>
 
+#include "out/connection.h"
 #include "report/attempts.h"
+#include "report/causes.h"
 #include "times.h"
 
 /* Tallies by number, those of 64 numbers together: connections are numbered one after the other. */
@@ -425,7 +427,31 @@ static bool make_room(struct report *r, enum report_keep keep)
     return true;
 }
 
-static void judge(struct report *r, struct report_connection *c)
+/* A client tries for hours, at a server that refuses or does not answer: of these attempts only the
+ * first and the last stand by themselves, so that there is room for what else goes wrong. */
+static void after_attempts(struct report *r, struct report_connection *c)
+{
+    struct report_connection *was = kept(r, c->pub.life.previous);
+    bool refused = report_refused(&c->pub);
+
+    if (!refused && !connection_unanswered(&c->pub))
+        return;
+    c->attempt = 1;
+    if (!was || was->attempt == 0 || was->keep != REPORT_KEEP_TELLING ||
+        report_refused(&was->pub) != refused)
+        return;
+    c->attempt = was->attempt + 1;
+    if (was->attempt <= REPORT_ATTEMPTS)
+        return;
+    c->pub.life.previous = was->pub.life.previous;
+    c->attempts_between = was->attempts_between + 1;
+    c->unheard_between = was->unheard_between || was->pub.life.unheard != 0;
+    r->attempts_counted++;
+    g_hash_table_remove(r->connections, GUINT_TO_POINTER(was->pub.number));
+}
+
+/* refused: it was, and is counted as such. */
+static void judge(struct report *r, struct report_connection *c, bool refused)
 {
     /* the rules have not seen all of that one */
     bool waits = counted(r, c->pub.life.previous) != NULL;
@@ -442,9 +468,12 @@ static void judge(struct report *r, struct report_connection *c)
         report_keep(r, c->pub.life.previous);
     else if (c->trouble.pinned != 0)
         unpin(r, c->trouble.pinned);
+    after_attempts(r, c);
     if (!make_room(r, keep)) { /* as all that are kept are telling */
         if (keep == REPORT_KEEP_RECENT)
             add_up(r, c, true);
+        else
+            r->attempts_counted += refused;
         if (!report_attempt_takes(r, c))
             report_free_connection(c);
         return;
@@ -465,6 +494,7 @@ void report_ended(struct report *r, const struct rpcrdma_connection *pub)
 {
     struct report_connection *c = ending(r, pub);
     struct report_tally *t = counted(r, pub->number);
+    bool refused;
 
     r->ending = NULL;
     r->n_connections = MAX(r->n_connections, pub->number);
@@ -475,12 +505,12 @@ void report_ended(struct report *r, const struct rpcrdma_connection *pub)
             c->path[end] = *pub->path[end];
         c->pub.path[end] = NULL;
     }
-    report_attempt(r, &c->pub);
+    refused = report_attempt(r, &c->pub);
     if (t)
         take(r, c, t);
     else if (pub->messages > 0) { /* there was no room to count it */
         report_free_connection(c);
         return;
     }
-    judge(r, c);
+    judge(r, c, refused);
 }

@@ -28,6 +28,7 @@ enum {
     REPORT_UNENDED = 1024,    /* counted at once, with the least memory */
     REPORT_TALLY_BYTES = 256, /* of one of these, about */
     REPORT_GONE = 4096,       /* that gave way, and can be named after all */
+    REPORT_ATTEMPTS = 64,     /* one after the other, each by itself; and the last */
     REPORT_DETAILED = 200,    /* of these, with their detail */
     REPORT_ROWS = 200,        /* of the tables of connections in HTML */
     REPORT_BINS = 120,        /* of the timelines */
@@ -193,6 +194,11 @@ struct report_connection {
     struct rpcrdma_credit_result credits; /* of forward RPCs */
     bool has_credits;
     uint64_t at_limit; /* how often a limit of credits was reached, in both directions */
+    /* of attempts to connect, none of which the server took: which of these in turn; how many are
+     * only counted between this one and life.previous, and whether the client had no answer in any
+     */
+    uint32_t attempt, attempts_between;
+    bool unheard_between;
     enum report_keep keep;
     GList *place;        /* REPORT_KEEP_RECENT, _PINNED, _ONE_WAY: in their list */
     GSequenceIter *busy; /* REPORT_KEEP_BUSY: likewise */
@@ -334,6 +340,7 @@ struct report {
     struct report_let_go let_go;
     struct report_gone *gone; /* the last of these, by number % REPORT_GONE; NULL: none yet */
     struct report_attempts *attempts;
+    guint attempts_counted;      /* of those that gave way: causes count them all the same */
     uint32_t n_connections;      /* that there are: the highest number */
     GHashTable *terminate_codes; /* of RDMAP's Terminate: what each that was met means, static */
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];

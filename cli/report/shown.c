@@ -55,7 +55,7 @@ GList *report_connections(const struct report *r)
 
 guint report_looked_at(const struct report *r)
 {
-    return g_hash_table_size(r->connections) + r->let_go.connections;
+    return g_hash_table_size(r->connections) + r->let_go.connections + r->attempts_counted;
 }
 
 guint report_not_looked_at(const struct report *r)
@@ -91,7 +91,8 @@ GList *report_telling(const struct report *r, guint most, guint *left_out)
     GList *all = g_list_sort(report_connections(r), report_most_telling),
           *rest = g_list_nth(all, most);
 
-    *left_out = report_not_looked_at(r) + r->let_go.connections + g_list_length(rest);
+    *left_out =
+        report_not_looked_at(r) + r->let_go.connections + r->attempts_counted + g_list_length(rest);
     if (rest) {
         rest->prev->next = NULL;
         rest->prev = NULL;

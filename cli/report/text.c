@@ -178,6 +178,9 @@ static void connections(const struct report *r, struct out *out)
         report_line(out,
                     "  %u of them, with %" PRIu64 " RPC%s, are only counted: no cause names them",
                     r->let_go.connections, r->let_go.rpcs, plural(r->let_go.rpcs));
+    if (r->attempts_counted > 0)
+        report_line(out, "  %u of them are attempts to connect, which are only counted",
+                    r->attempts_counted);
     if (report_not_looked_at(r) > 0)
         report_line(out,
                     "  %u of them were not looked at: --max-memory, or more than %d with something "

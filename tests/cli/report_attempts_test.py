@@ -89,6 +89,44 @@ class Attempts(CommandTest):
                           for n, client in ((1200, '10.0.0.2'), (1100, '10.0.0.1'))])
         self.assertEqual([one['src'] for one in report['causes']], ['10.0.0.2', '10.0.0.1'])
 
+    def unanswered(self, c, n):
+        """A client that asks three times each, and gets no answer."""
+        for number in range(n):
+            one = rule_talk.Conversation(c.packets, number=1, clock=c.clock, hosts=('10.0.0.1', rule_talk.SERVER))
+            one.client.qpn, one.talk.local_id = 0x10000 + number, 0x10000 + number
+            for _ in range(3):
+                one.talk.datagram(one.client, cm.req(one.talk.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn, 5, *one.hosts))
+                c.clock.now += SECOND
+
+    def test_others_beside_many(self):
+        """What befalls another client behind attempts without end, and who takes them in the end, is told all the same."""
+        def talk(c, _, tries, accepted):
+            tries(c, 1300)
+            other = rule_talk.Conversation(c.packets, number=2, clock=c.clock, hosts=('10.0.0.2', '192.0.2.3'))
+            other.null()
+            xid = other.call(rule_talk.NULL)
+            ack = c.packets.pop()
+            c.clock.now += SECOND
+            c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
+            c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            other.reply(xid)
+            other.talk.disconnect()
+            if accepted:
+                rule_talk.Conversation(c.packets, number=3, clock=c.clock, hosts=('10.0.0.1', rule_talk.SERVER)).null()
+        for tries, accepted, cause, says in (
+                (self.many, False, 'connection-refused', 'The server refused 1300 attempts to connect'),
+                (self.many, True, 'server-restarted', 'it refused 1300 attempts, as nothing listened there'),
+                (self.unanswered, False, 'connection-failed', 'The server did not answer: 1300 attempts to connect, from connection 1 '
+                                                              'on, got no answer within'),
+                (self.unanswered, True, 'connection-failed', '1300 attempts to connect, from connection 1 on, got no answer, and after')):
+            with self.subTest(cause=cause, accepted=accepted):
+                report, words = self.report(lambda c, _, args=(tries, accepted): talk(c, _, *args))
+                self.assertEqual([one['cause'] for one in report['causes']], [cause, 'lost-to-server'])
+                self.assertIn(says, report['causes'][0]['text'])
+                self.assertEqual((report['connections_left_out'], report['connections_in_order']), (0, 0))
+                self.assertEqual(report['attempts_counted'] + len(report['connections']), 1301 + accepted)
+                self.assertIn(f'{report["attempts_counted"]} of them are attempts to connect, which are only counted', words)
+
     def test_accepted_between(self):
         """Only what was refused since the last that was accepted; also where that one gave way to others."""
         def talk(c, _, again):

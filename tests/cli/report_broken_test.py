@@ -69,6 +69,15 @@ class Broken(CommandTest):
             self.assertEqual((cause['confidence'], cause['rpcs']), ('high', 6) if lose else ('medium', 0))
             self.assertEqual(report['verdict'], 'causes')
 
+    def test_more_than_are_looked_at(self):
+        """There were so many at least."""
+        self.cycle(300, ['server'])
+        report = json.loads(self.run_command('report', '--json', '--max-memory', '4', os.path.join(self.folder, 'broken.pcap')))
+        self.assertGreater(report['connections_left_out'], 0)
+        cause, = report['causes']
+        self.assertEqual(cause['cause'], 'reconnect-storm')
+        self.assertRegex(cause['text'], r'^At least \d+ connections broke within')
+
     def test_many(self):
         """More than are kept where there is nothing to tell of them."""
         causes = self.cycle(300, ['server'], lose=False)['causes']
