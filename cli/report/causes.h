@@ -55,6 +55,9 @@ void report_cause_lasted(struct report_cause *cause, enum report_failure how, in
                          int64_t until_ns);
 void causes_that_came_again(struct report *r);
 
+/* causes_slow.c: an end was slow to answer. Behind the rules that explain it otherwise. */
+void causes_of_slow_ends(struct report *r);
+
 /* causes_failed.c: many RPCs failed at RPC or RDMA level */
 void causes_of_failures(struct report *r);
 
