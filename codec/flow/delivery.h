@@ -103,6 +103,8 @@ struct rpcrdma_path {
     uint64_t late_naks;
     uint64_t late_timeouts; /* of the timeouts: the first transmission had arrived, as Acks show, */
     int64_t late_timeout_ns;   /* and the silence before it, in all: no loss */
+    int64_t late_longest_ns;   /* from such a first transmission to its answer, at most, */
+    uint64_t late_frame;       /* and that transmission */
     uint64_t congestion_marks; /* ECN: congestion experienced */
     uint64_t congestion_frame; /* RoCEv2: the first that was marked; 0: none */
     uint64_t dscp;             /* a bit per code point */
@@ -130,7 +132,8 @@ struct rpcrdma_path {
      * what was sent behind the last packet that was captured */
     bool acknowledged;
     /* What the first Nak refused that ends a connection (invalid request, remote access or
-     * operational error): 1 more than its enum rpcrdma_op_kind; 0: there is none, or it is not known */
+     * operational error): 1 more than its enum rpcrdma_op_kind; 0: there is none, or it is not
+     * known */
     uint8_t refused_request;
 };
 

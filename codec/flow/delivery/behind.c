@@ -48,6 +48,16 @@ static bool shown_by_responses(const struct flow_delivery *d, const struct trans
            (gap || (t->last < d->answer_next && at + 1 < d->answer_next));
 }
 
+/* All that it asks for passed, and what came again with it had been answered twice, late: its
+ * sender lacks nothing, but takes what was answered to its first transmission for out of order. */
+static bool had_twice(const struct flow_delivery *d, const struct transmission *t, uint64_t at)
+{
+    const struct late *late = &d->rare->late_read;
+
+    return late->before != 0 && late->arrived && at + 1 >= late->before && at < late->end && t &&
+           t->read && d->answer_next > t->last;
+}
+
 /* This came behind those up to `end`. */
 static void came_out_of_order(struct rare *rare, uint64_t at, uint64_t end)
 {
@@ -80,13 +90,16 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     d->repeating = true;
     d->rare->repeated = at + 1;
     if (begins) {
-        d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
+        d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered &&
+                    !had_twice(d, t, at);
         d->rare->recovery.cause = cause(d, t, op, at, gap);
-        if (silent(d, op->time_ns) && !shown_by_responses(d, t, at, op->time_ns))
-            delivery_timed_out(d, t, op, gap);
+        if (silent(d, op->time_ns) && !shown_by_responses(d, t, at, op->time_ns) &&
+            !had_twice(d, t, at))
+            delivery_timed_out(d, t, op, at, gap);
         d->naked = false;
     }
-    d->rare->late_sent += d->rare->late_before != 0;
+    d->rare->late.sent += d->rare->late.before != 0;
+    d->rare->late_read.sent += at + 1 == d->rare->late_read.before;
     transmission_waited(d, path, op->time_ns, d->asking);
     d->rare->recovery.time_ns = op->time_ns;
     if (!t)

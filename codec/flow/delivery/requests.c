@@ -82,9 +82,9 @@ static RPCRDMA_INLINE void new_request(struct flow_memory *memory, struct flow_d
         t->open = open;
     } else {
         t = transmission_room(memory, d, op->time_ns);
-        *t = (struct transmission){TRANSMISSION_ONCE(at, last, op->frame, op->time_ns),
-                                   .read = read, .open = open,
-                                   .write = op->kind == RPCRDMA_OP_WRITE};
+        *t =
+            (struct transmission){TRANSMISSION_ONCE(at, last, op->frame, op->time_ns), .read = read,
+                                  .open = open, .write = op->kind == RPCRDMA_OP_WRITE};
     }
     d->next = last + 1;
     d->loose = packets == 0;
@@ -522,6 +522,8 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
             return false;
         }
         response(memory, d, back, op, at);
+        if (d->rare && d->rare->late_read.before != 0)
+            delivery_both_responded(d, op, at);
         break;
     default:
         if (op->flags & RPCRDMA_OP_ACK_OR_NAK)
@@ -530,7 +532,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
             d->acked = true;
         break;
     }
-    if (d->rare && d->rare->late_before != 0)
+    if (d->rare && d->rare->late.before != 0)
         delivery_both_acked(d, op, at);
     if (d->rare && d->naked)
         came_late(d, at);

@@ -26,54 +26,117 @@ static bool served(const struct flow_delivery *d, const struct transmission *t)
     return t && !t->delivered && !t->open && t->last < d->served;
 }
 
-void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
-                        const struct rpcrdma_op *op, bool gap)
+static void answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t first_ns,
+                          int64_t answered_ns)
 {
-    struct rpcrdma_path *path = &d->rare->path;
+    int64_t ns;
+
+    if (__builtin_sub_overflow(answered_ns, first_ns, &ns) || ns <= path->late_longest_ns)
+        return;
+    path->late_longest_ns = ns;
+    path->late_frame = frame;
+}
+
+/* It came again unanswered, maybe not for the first time. */
+static void await(struct late *late, const struct transmission *t, uint64_t before, uint64_t end,
+                  int64_t silence, const struct asked *asked)
+{
+    if (late->before == before && late->answers == 0) {
+        late->earlier++;
+        late->earlier_ns += late->ns;
+        late->earlier_sent += late->sent;
+    } else {
+        *late = (struct late){
+            .before = before, .frame = t->first_frame, .first_ns = t->first_ns, .asked = *asked};
+    }
+    late->end = end;
+    late->ns = silence;
+    late->sent = 0;
+}
+
+void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
+                        const struct rpcrdma_op *op, uint64_t at, bool gap)
+{
+    struct rare *rare = d->rare;
+    struct rpcrdma_path *path = &rare->path;
+    const struct asked asked = {path->asked_again, path->asked_timeouts, path->asked_waited_ns,
+                                path->asked_longest_ns};
     int64_t silence = op->time_ns - d->sent_ns;
+    bool read = op->kind == RPCRDMA_OP_READ_REQUEST, unanswered = false;
 
     if (path->timeouts++ == 0)
         path->timeout_frame = op->frame;
     path->asked_timeouts += d->asking;
     path->timeout_ns += silence;
-    d->rare->late_before = 0;
-    if (d->asking || gap || op->kind == RPCRDMA_OP_READ_REQUEST)
-        return;
-    if (acked_late(t, op->time_ns, silence)) {
+    if (gap || d->asking || read) {
+        unanswered = read && !gap && t && t->read && !t->found && at >= d->answer_next;
+    } else if (acked_late(t, op->time_ns, silence)) {
         path->late_timeouts++;
         path->late_timeout_ns += silence;
+        answered_late(path, t->first_frame, t->first_ns, t->delivered_ns);
     } else if (acked(t)) {
         path->acked_timeouts++;
         path->acked_timeout_ns += silence;
     } else if (served(d, t)) {
         path->served_timeouts++;
         path->served_timeout_ns += silence;
-    } else if (t && !t->delivered && !t->open) {
-        d->rare->late_before = t->last + 1;
-        d->rare->late_end = d->next;
-        d->rare->late_acks = d->rare->late_sent = 0;
-        d->rare->late_ns = silence;
+    } else {
+        unanswered = t && !t->delivered && !t->open;
+    }
+    if (unanswered)
+        await(read ? &rare->late_read : &rare->late, t, (read ? at : t->last) + 1, d->next, silence,
+              &asked);
+    if (!unanswered || read)
+        rare->late.before = 0;
+    if (!unanswered || !read)
+        rare->late_read.before = 0;
+}
+
+/* Each transmission is answered once, also where one before it had arrived (IBTA 9.7.5.1.2): where
+ * there are more answers than were retransmitted since, an earlier one had arrived. */
+static void count_answer(struct rpcrdma_path *path, struct late *late, int64_t time_ns)
+{
+    if (late->answers++ == 0)
+        late->answered_ns = time_ns;
+    if (late->answers > late->sent && !late->arrived) {
+        late->arrived = true;
+        path->late_timeouts++;
+        path->late_timeout_ns += late->ns;
+        answered_late(path, late->frame, late->first_ns, late->answered_ns);
+        path->asked_again = late->asked.again; /* for nothing that was lost */
+        path->asked_timeouts = late->asked.timeouts;
+        path->asked_waited_ns = late->asked.waited_ns;
+        path->asked_longest_ns = late->asked.longest_ns;
+    }
+    if (late->answers > late->sent + late->earlier_sent) {
+        path->late_timeouts += late->earlier;
+        path->late_timeout_ns += late->earlier_ns;
+        late->earlier = 0;
+        late->earlier_ns = 0;
     }
 }
 
-/* Each packet that was retransmitted is answered once, also where it had arrived (IBTA 9.7.5.1.2):
- * where there are more answers, one is the first transmission's. What was sent after all of them
- * has Acks of its own. */
+/* What was sent after all of them has Acks of its own. */
 void delivery_both_acked(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
 {
-    struct rare *rare = d->rare;
+    struct late *late = &d->rare->late;
 
-    if (op->kind != RPCRDMA_OP_ACK || op->flags & RPCRDMA_OP_ACK_OR_NAK ||
-        at + 1 < rare->late_before)
+    if (op->kind != RPCRDMA_OP_ACK || op->flags & RPCRDMA_OP_ACK_OR_NAK || at + 1 < late->before)
         return;
-    if (rare->late_acks > 0 && at + 1 != rare->late_before && at >= rare->late_end) {
-        rare->late_before = 0;
+    if (late->answers > 0 && at + 1 != late->before && at >= late->end) {
+        late->before = 0;
         return;
     }
-    rare->late_before = at + 1;
-    if (++rare->late_acks <= rare->late_sent)
-        return;
-    rare->path.late_timeouts++;
-    rare->path.late_timeout_ns += rare->late_ns;
-    rare->late_before = 0;
+    late->before = at + 1;
+    count_answer(&d->rare->path, late, op->time_ns);
+    if (late->arrived && late->earlier == 0)
+        late->before = 0;
+}
+
+void delivery_both_responded(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
+{
+    struct late *late = &d->rare->late_read;
+
+    if (at + 1 == late->before)
+        count_answer(&d->rare->path, late, op->time_ns);
 }

@@ -132,6 +132,28 @@ struct response_gap {
     uint64_t first, end;
 };
 
+/* Of struct rpcrdma_path: what was asked for again, as some of it had come. */
+struct asked {
+    uint64_t again, timeouts;
+    int64_t waited_ns, longest_ns;
+};
+
+/* What came again when timers ended, unanswered until then: whether all of it is answered. */
+struct late {
+    uint64_t before;  /* position after it; after the first response that is asked for; 0: none */
+    uint64_t end;     /* position after all that had been sent then */
+    uint64_t frame;   /* its first transmission, */
+    int64_t first_ns; /* when that passed, */
+    int64_t answered_ns;         /* and the first answer */
+    int64_t ns, earlier_ns;      /* the silence before it came again last, and before that */
+    uint32_t sent, earlier_sent; /* what was retransmitted since, and before that */
+    uint32_t earlier;            /* timers that had ended before */
+    uint32_t answers;
+    bool
+        arrived; /* what was sent before the last timer ended: there are more answers than `sent` */
+    struct asked asked; /* before the first timer ended */
+};
+
 /* Of a direction in which something was lost, refused, or came twice. */
 struct rare {
     struct rpcrdma_path path; /* but for what is counted of every packet */
@@ -143,11 +165,7 @@ struct rare {
      * receiver did not take them, and none of them was lost */
     uint64_t out_of_order, out_of_order_end;
     struct flow_recovery recovery;
-    uint64_t late_before; /* position after the message retransmitted when a timer ended; 0: none */
-    uint64_t late_end;    /* position after all that had been sent then */
-    int64_t late_ns;      /* that silence */
-    uint32_t late_sent;   /* packets retransmitted since, */
-    uint32_t late_acks;   /* and Acks of these */
+    struct late late, late_read; /* by Acks; and of a Read request, by responses */
     struct {
         uint64_t first, timeouts; /* TCP: what was retransmitted when a timer ended; how often; */
         uint64_t counted;         /* of these, as spurious; each may be said to be by itself */
@@ -363,9 +381,11 @@ void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
 
 /* timeouts.c: after silence this is retransmitted; `gap`: it had not passed. d->rare is there. */
 void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
-                        const struct rpcrdma_op *op, bool gap);
+                        const struct rpcrdma_op *op, uint64_t at, bool gap);
 /* The whole message that was retransmitted then is acknowledged: more often than that? */
 void delivery_both_acked(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at);
+/* Likewise a response, of Read requests. */
+void delivery_both_responded(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at);
 
 /* originals.c */
 void originals_free(struct flow_memory *memory, struct flow_delivery *d);

@@ -178,13 +178,75 @@ static void asked_for_in_order(void **state)
     naks_are(0, 2);
 }
 
+/* Responses stop in the middle, and go on after a timer ended: to the request and to its
+ * repetition. Both had arrived, and what is asked for once more then, as these came twice, was not
+ * lost. */
+static void responses_late(void **state)
+{
+    const struct rpcrdma_path *path;
+
+    (void)state;
+    for (int times = 1; times <= 2; times++) {
+        begin_again();
+        id = 1;
+        read_request(PSN, 3);
+        answer(RPCRDMA_OP_READ_RESPONSE, PSN, 0);
+        now += 2000 * MS;
+        read_request(PSN + 1, 2);
+        now += 7000 * MS;
+        for (int i = 0; i < times; i++)
+            for (uint32_t n = 1; n < 3; n++)
+                answer(RPCRDMA_OP_READ_RESPONSE, PSN + n, 0);
+        path = path_to(d);
+        assert_int_equal(path->timeouts, 1);
+        assert_int_equal(path->late_timeouts, times - 1);
+        assert_int_equal(path->asked_again, 2 - times);
+        if (times == 1)
+            continue;
+        assert_between(path->late_longest_ns, 9000 * MS, 9001 * MS);
+        assert_int_equal(path->late_frame, 1);
+        assert_int_equal(path->asked_timeouts, 0);
+        read_request(PSN + 1, 2);
+        assert_int_equal(path_to(d)->asked_again, 0);
+        assert_int_equal(path_to(d)->timeouts, 1);
+    }
+}
+
+/* Each timer that ended is judged by the answers: all four transmissions had arrived, or the last
+ * two, or the last one alone. */
+static void several_timers(void **state)
+{
+    static const uint32_t late[] = {0, 0, 1, 1, 3};
+
+    (void)state;
+    for (uint32_t answers = 1; answers <= 4; answers++) {
+        begin_again();
+        id = 1;
+        for (int i = 0; i < 4; i++) {
+            send_one(PSN);
+            now += 1000 * MS;
+        }
+        for (uint32_t i = 0; i < answers; i++)
+            ack(PSN);
+        assert_int_equal(path_to(d)->timeouts, 3);
+        assert_int_equal(path_to(d)->late_timeouts, late[answers]);
+        assert_between(path_to(d)->late_longest_ns, answers > 1 ? 4000 * MS : 0,
+                       answers > 1 ? 4001 * MS : 0);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
-        TEST(asked_for_and_acknowledged),  TEST(asked_for_and_not_sent),
-        TEST(asked_for_and_sent_in_part),  TEST(served_and_sent_again),
-        TEST(acknowledged_and_sent_again), TEST(asked_for_out_of_order),
+        TEST(asked_for_and_acknowledged),
+        TEST(asked_for_and_not_sent),
+        TEST(asked_for_and_sent_in_part),
+        TEST(served_and_sent_again),
+        TEST(acknowledged_and_sent_again),
+        TEST(asked_for_out_of_order),
+        TEST(responses_late),
+        TEST(several_timers),
         TEST(asked_for_in_order),
     };
 
