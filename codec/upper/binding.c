@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "upper/body.h"
 #include "upper/compound.h"
 #include "upper/names.h"
 
@@ -89,7 +90,8 @@ bool rpcrdma_binding_arguments(const struct rpcrdma_rpc *call, const void *data,
     *which = 0;
     if (!item)
         return false;
-    rpcrdma_cursor_take(&x.in, call->body_off, "RPC header");
+    if (!rpcrdma_rpc_body(call, call, &x.in))
+        return false;
     rpcrdma_xdr_step(&x, item->grammar);
     *which = x.ineligible ? x.ineligible_gap : x.gap;
     /* arguments that end where the first chunk begins: what shows how long it is went into it */

@@ -3,13 +3,10 @@
  *     COMPOUND4args      tag<>, minorversion, argarray<>: number, arguments
  *     CB_COMPOUND4args   tag<>, minorversion, callback_ident, argarray<>
  *     COMPOUND4res and CB_COMPOUND4res   status, tag<>, resarray<>: number, results
- *
- * With RPCSEC_GSS integrity (RFC 2203 section 5.3.2.2) they stand in
- *
- *     opaque databody_integ<> (seq_num, the above), opaque checksum<>
  */
 #include "upper/compound.h"
 
+#include "upper/body.h"
 #include "upper/names.h"
 #include "upper/nfs4.h"
 
@@ -21,22 +18,6 @@ bool rpcrdma_compound_is(const struct rpcrdma_rpc *call, bool reverse, bool *cal
     return *callback || (call->program == RPCRDMA_PROGRAM_NFS && call->version == 4);
 }
 
-bool rpcrdma_rpc_has_results(const struct rpcrdma_rpc *reply)
-{
-    const uint32_t need = RPCRDMA_RPC_HAS_BODY | RPCRDMA_RPC_HAS_ACCEPT;
-
-    return (reply->present & need) == need && reply->reply_stat == RPCRDMA_RPC_ACCEPTED &&
-           reply->accept_stat == 0;
-}
-
-static void skip_integrity(struct rpcrdma_cursor *in)
-{
-    uint32_t n = rpcrdma_cursor_be32(in, "count of the protected data");
-
-    *in = rpcrdma_cursor_sub(in, n, "count of the protected data");
-    rpcrdma_cursor_be32(in, "GSS sequence number");
-}
-
 bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rpc *rpc,
                             const struct rpcrdma_rpc *call, bool reverse, const void *data,
                             size_t caplen, size_t len, const struct rpcrdma_reduction *reduction,
@@ -46,14 +27,12 @@ bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rp
 
     *it = (struct rpcrdma_compound){.xdr = {.reduction = reduction, .places = places},
                                     .reply = rpc->type == RPCRDMA_RPC_REPLY};
-    if (!(rpc->present & RPCRDMA_RPC_HAS_BODY) || (it->reply && !rpcrdma_rpc_has_results(rpc)) ||
-        !rpcrdma_compound_is(call, reverse, &it->callback) || call->gss_procedure != 0 ||
-        call->gss_service > RPCRDMA_GSS_INTEGRITY)
+    if ((it->reply && !rpcrdma_rpc_has_results(rpc)) ||
+        !rpcrdma_compound_is(call, reverse, &it->callback))
         return false;
     *in = rpcrdma_cursor_init(data, caplen, len);
-    rpcrdma_cursor_take(in, rpc->body_off, "RPC header");
-    if (call->gss_service == RPCRDMA_GSS_INTEGRITY)
-        skip_integrity(in);
+    if (!rpcrdma_rpc_body(rpc, call, in))
+        return false;
     if (it->reply)
         it->status = rpcrdma_cursor_be32(in, "status of the COMPOUND");
     rpcrdma_xdr_step(&it->xdr, "s");

@@ -43,9 +43,6 @@ struct rpcrdma_compound {
  * NFSv4's callback program, whose number the client chooses (RFC 8881 section 2.10.3.1). */
 RPCRDMA_API bool rpcrdma_compound_is(const struct rpcrdma_rpc *call, bool reverse, bool *callback);
 
-/* True when `reply` was accepted and successful, and its header could be read: results follow. */
-bool rpcrdma_rpc_has_results(const struct rpcrdma_rpc *reply);
-
 /*
  * Starts on the RPC message of which caplen bytes of the len that travel in this stream are at
  * data; offsets count from its start. rpc is its decoded header; call that of its Call (of a Call:

@@ -2,6 +2,7 @@
 #include "upper/ddp.h"
 
 #include "upper/binding.h"
+#include "upper/body.h"
 #include "upper/names.h"
 
 enum {
@@ -40,7 +41,8 @@ static uint32_t readdir_count(const struct rpcrdma_rpc *rpc, const void *data, s
     struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
     uint32_t n;
 
-    rpcrdma_cursor_take(&c, rpc->body_off, "RPC header");
+    if (!rpcrdma_rpc_body(rpc, rpc, &c))
+        return 0;
     n = rpcrdma_cursor_be32(&c, "file handle");
     if (c.status != RPCRDMA_OK || n > 64)
         return 0;
@@ -58,7 +60,8 @@ static uint32_t read_count(const struct rpcrdma_rpc *rpc, const void *data, size
     struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
     uint32_t n = 32;
 
-    rpcrdma_cursor_take(&c, rpc->body_off, "RPC header");
+    if (!rpcrdma_rpc_body(rpc, rpc, &c))
+        return 0;
     if (rpc->version == 3)
         n = rpcrdma_cursor_be32(&c, "file handle");
     if (c.status != RPCRDMA_OK || n > 64)

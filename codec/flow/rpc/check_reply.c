@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/check.h"
 
+#include "upper/body.h"
+
 /* A Reply against what its Call offered and what RDMA moved. */
 
 enum { OP_READ_PLUS = 68, NFS4ERR_REP_TOO_BIG = 10066, NFS4ERR_REP_TOO_BIG_TO_CACHE = 10067 };
@@ -92,12 +94,18 @@ static bool inline_too(struct reconstruct *m, const struct rpcrdma_rpc *rpc, con
            RPCRDMA_BINDING_FITS;
 }
 
-/* The results of what has arguments to be read begin with a status: RFC 1813 section 3.3.7, RFC
- * 8881 section 16.2. A Responder that refuses a Call need not read them. */
-static bool succeeded(const struct rpcrdma_rpc *rpc, const void *data, size_t caplen)
+/* The status that results of NFS begin with: RFC 1813 section 3.3.7, RFC 8881 section 16.2. Sets
+ * *off to its place in the Reply's stream. */
+static bool status_of(const struct rpc_transaction *t, const struct rpcrdma_rpc *rpc,
+                      const void *data, size_t caplen, size_t len, uint32_t *status, uint32_t *off)
 {
-    return data && caplen >= rpc->body_off + 4 &&
-           rpcrdma_get_be32((const uint8_t *)data + rpc->body_off) == 0;
+    struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
+
+    if (!data || !rpcrdma_rpc_has_results(rpc) || !rpcrdma_rpc_body(rpc, &t->rpc, &c))
+        return false;
+    *off = (uint32_t)c.off;
+    *status = rpcrdma_cursor_be32(&c, "status");
+    return c.status == RPCRDMA_OK;
 }
 
 void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
@@ -106,8 +114,10 @@ void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
     const struct rpc_transaction *t = m->t;
+    uint32_t status = 0, status_off = 0;
     struct rpcrdma_chunk wire;
     uint64_t bytes = 0;
+    bool has_status;
 
     if (m->message->write.count > 0 || m->message->reply_present)
         check_returned(m);
@@ -120,16 +130,15 @@ void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
     if (bytes > 0 && verdict == RPCRDMA_BINDING_NONE && rpcrdma_rpc_has_results(rpc))
         reconstruct_finding_at(m, RPCRDMA_RULE_RESULT_NOT_ELIGIBLE, m->message->write.off, bytes, 0,
                                0);
-    if (t->has_call && t->pending > 0 && rpcrdma_rpc_has_results(rpc) &&
-        flow_conn_saw_all(t->conn) && succeeded(rpc, data, caplen))
+    has_status = (t->pub.compound || t->pending > 0) &&
+                 status_of(t, rpc, data, caplen, len, &status, &status_off);
+    /* a Responder that refuses a Call need not read its arguments */
+    if (t->has_call && t->pending > 0 && flow_conn_saw_all(t->conn) && has_status && status == 0)
         reconstruct_finding(m, RPCRDMA_RULE_CALL_NOT_PULLED, t->pending, 0, 0);
     if (t->pub.compound)
         rpc_session_reply(m->rpcs, m->t, rpc, data, caplen, len);
-    if (data && t->pub.compound && rpcrdma_rpc_has_results(rpc) && caplen >= rpc->body_off + 4) {
-        uint32_t status = rpcrdma_get_be32((const uint8_t *)data + rpc->body_off);
-
-        if (status == NFS4ERR_REP_TOO_BIG || status == NFS4ERR_REP_TOO_BIG_TO_CACHE)
-            reconstruct_finding_at(m, RPCRDMA_RULE_REPLY_TOO_BIG, rpc_reply_place(m, rpc->body_off),
-                                   status, 0, 0);
-    }
+    if (t->pub.compound && has_status &&
+        (status == NFS4ERR_REP_TOO_BIG || status == NFS4ERR_REP_TOO_BIG_TO_CACHE))
+        reconstruct_finding_at(m, RPCRDMA_RULE_REPLY_TOO_BIG, rpc_reply_place(m, status_off),
+                               status, 0, 0);
 }

@@ -55,10 +55,47 @@ static void the_chunk_that_is_too_long_is_named(void **state)
     }
 }
 
+/* What READ and READDIR of version 3 may return: with integrity behind what wraps them (RFC 2203
+ * section 5.3.2.2), with privacy not known. */
+static void counts_are_found_where_integrity_wraps_them(void **state)
+{
+    static const struct {
+        uint32_t procedure, behind_handle;
+    } calls[] = {{6, 2}, {16, 4}, {17, 5}};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        for (uint32_t service = 0; service <= 3; service++) {
+            struct rpcrdma_ddp ddp;
+            struct rpcrdma_rpc call;
+            struct bytes b;
+            size_t at;
+
+            call_header(&b, 100003, 3, calls[i].procedure);
+            if (service >= 2) {
+                put(&b, 4 + 4 + 28 + 4 * calls[i].behind_handle + 4); /* databody_integ */
+                put(&b, 77);
+            }
+            put_opaque(&b, 28);
+            put_words(&b, calls[i].behind_handle, 0x21212121);
+            at = b.n;
+            put(&b, 8192);
+            if (service >= 2)
+                put_opaque(&b, 28); /* checksum */
+            call = decoded(&b);
+            call.gss_service = service;
+            rpcrdma_ddp_call(&call, b.data, b.n, b.n, NULL, &ddp);
+            assert_int_equal(ddp.read_bytes, service < 3 ? 8192 : 0);
+            assert_int_equal(ddp.count_off, service < 3 ? at : 0);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_chunk_that_is_too_long_is_named),
+        cmocka_unit_test(counts_are_found_where_integrity_wraps_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

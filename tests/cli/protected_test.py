@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""check of RPCs that RPCSEC_GSS protects (RFC 2203): what stands behind the length and the number that integrity puts
+before arguments and results is judged as without, and ciphertext is not."""
+import collections
+import json
+import os
+import struct
+import unittest
+
+from command import CommandTest
+from nfs_talk import ATTRIBUTES, Nfs, handle, opaque, words
+import pcap
+
+NONE, INTEGRITY, PRIVACY = 1, 2, 3
+MIC = words(6) + opaque(bytes.fromhex('040404ffffffffff') + bytes(20))  # RFC 4121 section 4.2.6.1
+READ, COMPOUND, PUTROOTFH, GETATTR, REP_TOO_BIG = 6, 1, 24, 9, 10066
+
+
+class Protected(Nfs):
+    def __init__(self, service):
+        super().__init__()
+        self.service, self.sequence = service, 0
+
+    def wrap(self, body):
+        if self.service == NONE:
+            return body
+        body = words(self.sequence) + body
+        if self.service == PRIVACY:
+            return opaque(bytes(c ^ 0x5a for c in body) + bytes(16))
+        return opaque(body) + opaque(bytes.fromhex('040404ffffffffff') + bytes(20))
+
+    def rpc(self, version, procedure, arguments, results):
+        self.xid += 1
+        self.sequence += 1
+        header = words(self.xid, 1, 32, 0, 0, 0, 0)
+        credential = words(6) + opaque(words(1, 0, self.sequence, self.service) + opaque(b'context-0001'))
+        self.talk.send(self.talk.client, header + words(self.xid, 0, 2, 100003, version, procedure) + credential + MIC +
+                       self.wrap(arguments))
+        self.talk.send(self.talk.server, header + words(self.xid, 1, 0) + MIC + words(0) + self.wrap(results))
+
+
+class Check(CommandTest):
+    def rules(self, talk, status=0):
+        path = os.path.join(self.folder, 'protected.pcap')
+        pcap.write(path, talk.out)
+        found = collections.Counter()
+        for line in self.run_command('check', '-n', '--json', path, status=status).splitlines():
+            found.update(finding['rule'] for finding in json.loads(line).get('findings', []))
+        return found
+
+    def test_count_of_read(self):
+        for service in NONE, INTEGRITY, PRIVACY:
+            talk = Protected(service)
+            talk.rpc(3, READ, opaque(handle(1)) + struct.pack('>QI', 4096, 8),
+                     words(0) + ATTRIBUTES + words(8, 1) + opaque(b'contents'))
+            self.assertEqual(self.rules(talk)['reply-unprovided'], 0, service)
+            talk = Protected(service)
+            talk.rpc(3, READ, opaque(handle(1)) + struct.pack('>QI', 4096, 65536),
+                     words(0) + ATTRIBUTES + words(8, 1) + opaque(b'contents'))
+            self.assertEqual(self.rules(talk, int(service != PRIVACY))['reply-unprovided'], service != PRIVACY, service)
+
+    def test_status(self):
+        for service in NONE, INTEGRITY, PRIVACY:
+            talk = Protected(service)
+            talk.rpc(4, COMPOUND, opaque(b'') + words(0, 2, PUTROOTFH, GETATTR, 1, 0x10),
+                     words(REP_TOO_BIG) + opaque(b'') + words(2, PUTROOTFH, 0, GETATTR, REP_TOO_BIG))
+            self.assertEqual(self.rules(talk)['reply-too-big'], service != PRIVACY, service)
+
+
+if __name__ == '__main__':
+    unittest.main()
