@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "bound.h"
+#include "flow/earlier.h"
 #include "flow/flow_state.h"
 #include "wire/hot.h"
 
@@ -11,108 +11,14 @@
  */
 
 enum {
-    PAST = RPCRDMA_BOUND(1024, 4), /* connections that are known of those reported already */
-    PAST_SHARE = 32,               /* of the memory, at most */
-    STORM = 4,                     /* so many before it were lost within STORM_NS */
-    OUTSTANDING = 128,             /* Calls: Linux has so many credits */
+    STORM = 4, /* so many before it were lost within STORM_NS, one in the place of another */
+    OUTSTANDING = 128, /* Calls: Linux has so many credits */
 };
 #define STORM_NS INT64_C(30000000000)
 #define SILENT_NS INT64_C(1000000000)
 /* So long after its last Call a client may have closed a connection as idle: Linux waits for 5
  * minutes. */
 #define IDLE_NS INT64_C(290000000000)
-
-/* Of one that was reported already. */
-struct flow_past {
-    struct rpcrdma_connection pub; /* its pointers are stale */
-    TAILQ_ENTRY(flow_past) by_end;
-    struct chain hosts;
-};
-
-static struct flow_past *past_of(struct chain *link)
-{
-    return link ? CHAIN_OF(link, struct flow_past, hosts) : NULL;
-}
-
-/* One more, or in the oldest's place. NULL: no memory; connections in use have most of it. */
-static struct flow_past *new_past(struct rpcrdma_flow *flow)
-{
-    struct flow_memory *memory = &flow->context.memory;
-    size_t most = flow_memory_limit(memory) / PAST_SHARE / sizeof(struct flow_past);
-    struct flow_past *past = NULL;
-
-    if (flow->n_past < PAST && flow->n_past < most && flow_memory_fits(memory, sizeof(*past)))
-        past = flow_alloc(memory, sizeof(*past));
-    if (past) {
-        flow->n_past++;
-    } else {
-        past = TAILQ_FIRST(&flow->past);
-        if (!past)
-            return NULL;
-        TAILQ_REMOVE(&flow->past, past, by_end);
-        chain_remove(&flow->past_of_hosts, &past->hosts);
-    }
-    TAILQ_INSERT_TAIL(&flow->past, past, by_end);
-    return past;
-}
-
-void flow_life_past(struct rpcrdma_flow *flow, const struct flow_conn *conn)
-{
-    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
-    struct flow_past *past = pub->life.next == 0 ? new_past(flow) : NULL;
-
-    if (!past)
-        return; /* then none is known to take its place */
-    past->pub = *pub;
-    past->pub.path[0] = past->pub.path[1] = NULL;
-    (void)chain_add(&flow->past_of_hosts, &flow->context.memory, flow_hosts_key(flow->conns, pub),
-                    NULL, &past->hosts);
-}
-
-void flow_life_free(struct rpcrdma_flow *flow)
-{
-    struct flow_past *past;
-
-    while ((past = TAILQ_FIRST(&flow->past))) {
-        TAILQ_REMOVE(&flow->past, past, by_end);
-        flow_release(&flow->context.memory, past, sizeof(*past));
-    }
-    flow_table_free(&flow->past_of_hosts, &flow->context.memory);
-}
-
-/* The connections between the same two addresses before one, the newest first; after them those
- * that were reported already. */
-struct earlier {
-    struct flow_conn *conn; /* of the one in hand; NULL: it was reported */
-    struct flow_conn *next;
-    struct flow_past *past;
-    uint32_t looked, looked_past;
-};
-
-static struct earlier earlier_than(const struct rpcrdma_flow *flow, const struct flow_conn *conn)
-{
-    uint64_t key = flow_hosts_key(flow->conns, flow_conn_public_const(conn));
-
-    return (struct earlier){.next = flow_conn_before(conn),
-                            .past = past_of(chain_newest(&flow->past_of_hosts, key))};
-}
-
-/* NULL: no more are looked at. */
-static struct rpcrdma_connection *earlier_one(struct earlier *e)
-{
-    struct flow_past *past = e->past;
-
-    if (e->next && e->looked++ < FLOW_LOOK_BACK) {
-        e->conn = e->next;
-        e->next = flow_conn_before(e->next);
-        return flow_conn_public(e->conn);
-    }
-    e->conn = NULL;
-    if (!past || e->looked_past++ >= FLOW_LOOK_BACK)
-        return NULL;
-    e->past = past_of(past->hosts.older);
-    return &past->pub;
-}
 
 /* -1: not known. Without set-up either end may be the client's. */
 static int client_end(const struct rpcrdma_connection *pub)
@@ -230,35 +136,26 @@ static bool single_message(const struct rpcrdma_connection *pub)
     return pub->life.requests == 0 && pub->paired_by == RPCRDMA_PAIRED_NOT && pub->messages < 2;
 }
 
-/* Of several that were lost it takes the place of the one that was so last: another one may only be
- * waiting for its server. */
-static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
+/* Each took the place of one that was lost; not several that were so together. */
+static void storm(struct rpcrdma_flow *flow, const struct flow_conn *conn)
 {
-    struct rpcrdma_connection *pub = flow_conn_public(conn);
-    int64_t now = flow->context.time_ns, latest_ns = 0;
-    struct earlier e = earlier_than(flow, conn);
-    struct rpcrdma_connection *was, *latest = NULL;
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn), *was;
+    const struct rpcrdma_life *life = &pub->life;
+    struct flow_earlier e = flow_earlier(flow, conn);
+    int64_t now = flow->context.time_ns;
     uint64_t recent = 0;
 
-    pub->life.looked_back = true;
-    while ((was = earlier_one(&e))) {
-        int64_t since_ns;
-
-        if (!same_hosts(was, pub))
+    if (flow->stormed && now - flow->storm_ns < STORM_NS)
+        return;
+    while (life->previous != 0 && life->down_since_ns != 0 && (was = flow_earlier_one(&e))) {
+        if (was->number != life->previous)
             continue;
-        if (e.conn)
-            flow_life_end(flow, e.conn);
-        if (!lost(was, now, &since_ns))
-            continue;
-        recent += now - was->first_time_ns < STORM_NS;
-        if (was->life.next == 0 && !single_message(was) && (!latest || since_ns > latest_ns)) {
-            latest = was;
-            latest_ns = since_ns;
-        }
+        if (now - was->first_time_ns >= STORM_NS)
+            break;
+        recent++;
+        life = &was->life;
     }
-    if (latest && pub->life.previous == 0)
-        replace(pub, latest, latest_ns);
-    if (recent < STORM || (flow->stormed && now - flow->storm_ns < STORM_NS))
+    if (recent < STORM)
         return;
     flow->stormed = true;
     flow->storm_ns = now;
@@ -267,6 +164,42 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
                                           .frame = flow->context.frame,
                                           .offset = -1,
                                           .arg = {recent, STORM_NS / 1000000000}});
+}
+
+/* Of several that were lost it takes the place of the one that was so last: another one may only be
+ * waiting for its server. */
+static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    int64_t now = flow->context.time_ns, latest_ns = 0;
+    struct flow_earlier e = flow_earlier(flow, conn);
+    struct rpcrdma_connection *was, *latest = NULL;
+
+    pub->life.looked_back = true;
+    while ((was = flow_earlier_one(&e))) {
+        int64_t since_ns;
+
+        if (!same_hosts(was, pub))
+            continue;
+        if (e.conn)
+            flow_life_end(flow, e.conn);
+        if (!lost(was, now, &since_ns))
+            continue;
+        if (was->life.next == 0 && !single_message(was) && (!latest || since_ns > latest_ns)) {
+            latest = was;
+            latest_ns = since_ns;
+        }
+    }
+    if (latest && pub->life.previous == 0)
+        replace(pub, latest, latest_ns);
+    storm(flow, conn);
+}
+
+/* The client's XIDs go on there; or Calls that were outstanding are sent again. */
+static bool continues(const struct rpcrdma_life *was, const struct rpcrdma_life *life)
+{
+    return was->has_xid && (rpcrdma_xids_go_on(was->last_xid, life->first_xid) ||
+                            rpcrdma_xids_between(life->first_xid, was->last_xid) < OUTSTANDING);
 }
 
 /* Its set-up was not captured, nor anything that ended the other one, perhaps: since when there was
@@ -280,7 +213,8 @@ static int64_t silent_since(const struct rpcrdma_connection *pub,
 
     if (lost(was, pub->first_time_ns, &since_ns))
         return since_ns;
-    return rpcrdma_xids_between(was->life.last_xid, life->first_xid) > OUTSTANDING ||
+    return (rpcrdma_xids_between(was->life.last_xid, life->first_xid) > OUTSTANDING &&
+            rpcrdma_xids_between(life->first_xid, was->life.last_xid) > OUTSTANDING) ||
                    life->last_call_ns - was->life.last_call_ns > IDLE_NS
                ? 0
                : was->life.last_call_ns;
@@ -289,10 +223,10 @@ static int64_t silent_since(const struct rpcrdma_connection *pub,
 static struct rpcrdma_connection *numbered(struct rpcrdma_flow *flow, const struct flow_conn *conn,
                                            uint32_t number)
 {
-    struct earlier e = earlier_than(flow, conn);
+    struct flow_earlier e = flow_earlier(flow, conn);
     struct rpcrdma_connection *one;
 
-    while ((one = earlier_one(&e)) && one->number != number)
+    while ((one = flow_earlier_one(&e)) && one->number != number)
         ;
     return one;
 }
@@ -316,17 +250,16 @@ static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
     struct rpcrdma_life *life = &pub->life;
-    struct earlier e = earlier_than(flow, conn);
+    struct flow_earlier e = flow_earlier(flow, conn);
     struct rpcrdma_connection *was;
     bool set_up = life->requests > 0;
 
-    while ((was = earlier_one(&e))) {
+    while ((was = flow_earlier_one(&e))) {
         bool ended =
             was->life.ended != RPCRDMA_ENDED_NOT && was->life.ended_frame <= pub->first_frame;
 
-        if (!same_hosts(was, pub) || !was->life.has_xid || single_message(was) ||
-            (was->life.next != 0 && set_up) ||
-            !rpcrdma_xids_go_on(was->life.last_xid, life->first_xid))
+        if (!same_hosts(was, pub) || single_message(was) || (was->life.next != 0 && set_up) ||
+            !continues(&was->life, life))
             continue;
         if (!set_up && was->life.last_call_ns >= pub->first_time_ns)
             continue; /* it was in use then: the one in hand is one more, captured late */
@@ -355,11 +288,11 @@ static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
 static void look_late(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
-    struct earlier e = earlier_than(flow, conn);
+    struct flow_earlier e = flow_earlier(flow, conn);
     struct rpcrdma_connection *was;
 
     pub->life.looked_back = true;
-    while ((was = earlier_one(&e))) {
+    while ((was = flow_earlier_one(&e))) {
         int64_t since_ns;
 
         if (!same_hosts(was, pub) || was->life.next != 0 || was->life.ended == RPCRDMA_ENDED_NOT ||
@@ -391,17 +324,74 @@ RPCRDMA_RARE static void goes_on(struct flow_conn *conn)
     }
 }
 
-/* It took the place of one whose set-up was not captured, and its first Call is of another mount.
- */
+/* One that is there now, of the same hosts. */
+static struct rpcrdma_connection *present(const struct flow_conn *conn, uint32_t number)
+{
+    const struct flow_conn *newer = flow_conn_after(conn), *older = flow_conn_before(conn);
+
+    for (int i = 0; (newer || older) && i < FLOW_LOOK_BACK; i++) {
+        if (newer && flow_conn_public_const(newer)->number == number)
+            return flow_conn_public((struct flow_conn *)newer);
+        if (older && flow_conn_public_const(older)->number == number)
+            return flow_conn_public((struct flow_conn *)older);
+        newer = newer ? flow_conn_after(newer) : NULL;
+        older = older ? flow_conn_before(older) : NULL;
+    }
+    return NULL;
+}
+
+/* The one that was lost and whose mount goes on with this one's first Call. */
+static struct rpcrdma_connection *continued(struct rpcrdma_flow *flow, const struct flow_conn *conn,
+                                            int64_t *since_ns)
+{
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+    struct flow_earlier e = flow_earlier(flow, conn);
+    struct rpcrdma_connection *was;
+
+    while ((was = flow_earlier_one(&e)))
+        if (same_hosts(was, pub) && continues(&was->life, &pub->life))
+            return lost(was, pub->first_time_ns, since_ns) ? was : NULL;
+    return NULL;
+}
+
+/* Several were lost together, as those of a mount with nconnect are: this one takes the place of
+ * the one that its first Call continues, and what had that takes this one's. */
+static void change_places(struct flow_conn *conn, struct rpcrdma_connection *was,
+                          struct rpcrdma_connection *right, int64_t since_ns)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn), *other = NULL;
+    int64_t others_ns = pub->life.down_since_ns;
+
+    if (right->life.next != 0) {
+        other = present(conn, right->life.next);
+        if (!other || (other->life.has_xid && continues(&right->life, &other->life)))
+            return;
+        take_back(&other->life, &right->life);
+    }
+    take_back(&pub->life, &was->life);
+    replace(pub, right, since_ns);
+    down(&pub->life);
+    if (!other)
+        return;
+    replace(other, was, others_ns);
+    down(&other->life);
+}
+
+/* It took the place of one, and its first Call is of another mount, or of another connection of the
+ * same. */
 static void check_place(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct rpcrdma_life *life = &flow_conn_public(conn)->life;
-    struct rpcrdma_connection *was = numbered(flow, conn, life->previous);
+    struct rpcrdma_connection *was = numbered(flow, conn, life->previous), *right;
+    int64_t since_ns;
 
-    if (!was || was->life.requests > 0 || !was->life.has_xid ||
-        rpcrdma_xids_go_on(was->life.last_xid, life->first_xid))
+    if (!was || !was->life.has_xid || continues(&was->life, life))
         return;
-    take_back(life, &was->life);
+    right = continued(flow, conn, &since_ns);
+    if (right)
+        change_places(conn, was, right, since_ns);
+    else if (was->life.requests == 0)
+        take_back(life, &was->life);
 }
 
 void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t xid,
