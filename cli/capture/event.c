@@ -76,7 +76,7 @@ static void put_before(void *context, uint32_t interface, const struct rpcrdma_p
     capture_files_packet(event->files, interface, packet, last ? event->comment : NULL);
 }
 
-static char *file_comment(const struct capture_event *event)
+static char *file_comment(const struct capture_event *event, int64_t from_ns)
 {
     int64_t fraction = (event->at_ns % SECOND + SECOND) % SECOND;
     time_t seconds = (time_t)((event->at_ns - fraction) / SECOND);
@@ -88,13 +88,16 @@ static char *file_comment(const struct capture_event *event)
     return g_strdup_printf("rpcrdma capture --trigger '%s': %s, at %s.%09dZ; %.3f s before that, "
                            "%.3f s after",
                            event->expression, event->trigger.what, stamp, (int)fraction,
-                           (double)event->pre_ns / 1e9, (double)event->post_ns / 1e9);
+                           (double)time_less(event->at_ns, from_ns) / 1e9,
+                           (double)event->post_ns / 1e9);
 }
 
+/* What was before it is counted from the latest packet: where it is met by silence, that is where
+ * the silence began. */
 static void write_file(struct capture_event *event)
 {
-    int64_t from_ns = time_less(event->at_ns, event->pre_ns);
-    char *comment = file_comment(event);
+    int64_t from_ns = time_less(event->latest_ns, event->pre_ns);
+    char *comment = file_comment(event, from_ns);
 
     if (capture_files_begin(event->files, comment)) {
         event->writing = true;
@@ -110,29 +113,49 @@ static void write_file(struct capture_event *event)
     g_free(comment);
 }
 
-/* Something met the expression. */
-static void on_met(struct capture_event *event)
+/* Since the latest that was met, at now_ns of the capture's clock. */
+static int64_t since_met(const struct capture_event *event, int64_t now_ns)
 {
-    int64_t since = time_less(event->latest_ns, event->at_ns);
+    return time_less(now_ns, event->at_ns);
+}
 
+static int64_t since_met_own(const struct capture_event *event)
+{
+    return clock_now(CLOCK_MONOTONIC) - event->at_own_ns;
+}
+
+static bool is_held_off(const struct capture_event *event, int64_t now_ns)
+{
+    int64_t since = event->live ? since_met_own(event) : since_met(event, now_ns);
+
+    return event->any && since >= ASTRAY && since < event->hold_off_ns;
+}
+
+/* Something met the expression. */
+static void on_met(struct capture_event *event, int64_t now_ns)
+{
     event->trigger.met = false;
     event->met++;
     if (event->writing) {
         event->within++;
-    } else if (event->any && since >= ASTRAY && since < event->hold_off_ns) {
+    } else if (is_held_off(event, now_ns)) {
         event->held_off++;
     } else {
         event->any = true;
-        event->at_ns = event->latest_ns;
+        event->at_ns = now_ns;
+        event->at_own_ns = clock_now(CLOCK_MONOTONIC);
         write_file(event);
     }
 }
 
+/* The capture's clock may be set meanwhile, and packets may have waited before they came here: of
+ * devices both clocks have to say that it is over. */
 static void finish_at(struct capture_event *event, int64_t now_ns)
 {
-    int64_t since = time_less(now_ns, event->at_ns);
+    int64_t since = since_met(event, now_ns);
 
-    if (event->writing && (since > event->post_ns || since < ASTRAY)) {
+    if (event->writing && (since > event->post_ns || since < ASTRAY) &&
+        (!event->live || since_met_own(event) > event->post_ns)) {
         capture_files_close(event->files);
         event->writing = false;
     }
@@ -149,22 +172,30 @@ void capture_event_packet(struct capture_event *event, uint32_t interface,
     capture_before_add(&event->before, interface, packet);
     was_writing = event->writing;
     if (event->trigger.met)
-        on_met(event);
+        on_met(event, packet->time_ns);
     if (was_writing)
         capture_files_packet(event->files, interface, packet, NULL);
 }
 
-void capture_event_silence(struct capture_event *event)
+void capture_event_left_out(struct capture_event *event, int64_t time_ns)
 {
-    int64_t now_ns;
+    finish_at(event, time_ns);
+}
+
+int capture_event_silence(struct capture_event *event)
+{
+    const int64_t most_ns = SECOND, ms = 1000000;
+    int64_t now_ns, left_ns;
 
     if (event->arrived_ns == 0)
-        return;
+        return (int)(most_ns / ms);
     now_ns = time_plus(event->latest_ns, clock_now(CLOCK_MONOTONIC) - event->arrived_ns);
     capture_select_time(event->select, now_ns);
     finish_at(event, now_ns);
     if (event->trigger.met)
-        on_met(event);
+        on_met(event, now_ns);
+    left_ns = event->writing ? time_less(event->post_ns, since_met_own(event)) : most_ns;
+    return (int)((left_ns < 0 ? 0 : left_ns > most_ns ? most_ns : left_ns) / ms) + 1;
 }
 
 void capture_event_last(struct capture_event *event)
@@ -173,7 +204,7 @@ void capture_event_last(struct capture_event *event)
         return;
     capture_select_last(event->select);
     if (event->trigger.met)
-        on_met(event);
+        on_met(event, event->latest_ns);
 }
 
 void capture_event_summary(const struct capture_event *event)

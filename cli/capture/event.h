@@ -15,13 +15,15 @@ struct capture_event {
     char *expression; /* NULL: there is none */
     struct capture_files *files;
     struct capture_select *select;
+    bool live; /* packets come as they happen: the clock goes on without them */
 
     struct capture_trigger trigger;
     struct capture_before before;
     int64_t pre_ns, post_ns, hold_off_ns;
     bool any, writing;
     int64_t at_ns;      /* the latest that was met, by the capture's clock */
-    int64_t latest_ns;  /* the latest packet, by that */
+    int64_t at_own_ns;  /* and by ours */
+    int64_t latest_ns;  /* the latest packet, by the capture's */
     int64_t arrived_ns; /* and by ours */
     char *comment;      /* of the packet, while what was before is written */
     uint64_t met, within, held_off, too_early;
@@ -38,8 +40,11 @@ void capture_event_end(struct capture_event *event);
 /* A packet that capture_select_packet was given, as far as it is kept. */
 void capture_event_packet(struct capture_event *event, uint32_t interface,
                           const struct rpcrdma_packet *packet);
-/* No packet comes. */
-void capture_event_silence(struct capture_event *event);
+/* One of which nothing is kept. */
+void capture_event_left_out(struct capture_event *event, int64_t time_ns);
+/* No packet comes. Returns after how many milliseconds it wants to hear that again: 1000 at most.
+ */
+int capture_event_silence(struct capture_event *event);
 
 /* None will come. */
 void capture_event_last(struct capture_event *event);

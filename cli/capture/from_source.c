@@ -93,8 +93,11 @@ static void packet(struct capture *capture, const struct source_packet *one)
     if (capture->setups.known)
         capture_setups_packet(&capture->setups, one->interface, &one->packet);
     part.caplen = capture_select_packet(&capture->select, &one->packet);
-    if (part.caplen == 0 && one->packet.caplen > 0)
+    if (part.caplen == 0 && one->packet.caplen > 0) {
+        if (capture->event.expression)
+            capture_event_left_out(&capture->event, part.time_ns);
         return;
+    }
     capture->files.early |= part.time_ns < 0;
     if (interface_of(capture, one->interface, &interface)) {
         if (capture->event.expression)
@@ -116,13 +119,13 @@ static void wait_for_packets(struct capture *capture, struct source *source)
     struct pollfd fd = {.fd = source_devices_fd(source, &at_hand), .events = POLLIN};
 
     while (!at_hand && poll(&fd, 1, 0) == 0) {
-        if (capture->event.expression)
-            capture_event_silence(&capture->event);
+        int wait_ms = capture->event.expression ? capture_event_silence(&capture->event) : 1000;
+
         capture_files_flush(&capture->files);
         capture_progress_show(&capture->progress, source, &capture->select, capture->packets);
         if (capture_enough(capture) ||
             interrupt_seen() || /* that, the source knows how to wait for */
-            poll(&fd, 1, capture->progress.on ? 250 : 1000) > 0)
+            poll(&fd, 1, capture->progress.on ? MIN(wait_ms, 250) : wait_ms) > 0)
             return;
     }
 }
@@ -267,6 +270,7 @@ int capture_from_source(struct capture *capture)
     capture->files.by_packet = options->n_devices == 0 && capture_files_several(&capture->files);
     capture->files.by_packet |= capture->files.on_demand;
     capture->files.by_times = options->n_devices == 0;
+    capture->event.live = options->n_devices > 0;
     interface_numbers_begin(&capture->numbers, &capture->files, false);
     capture->numbers.source = source;
     capture->files.refresh = refresh_from_source;
