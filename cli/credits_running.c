@@ -213,6 +213,7 @@ static void on_tick(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
     struct running *running = context;
 
     running->to_ns = now_ns;
+    pipeline_pass_time(running->pipeline, now_ns, flow);
     rpcrdma_flow_credits(flow, true);
     running->from_ns = now_ns;
 }

@@ -116,6 +116,7 @@ static void wait_and_tick(struct pipeline *pipeline)
             pipeline->next_tick_ns = now_ns + pipeline->interval_ns; /* or the clock was set */
         left = pipeline->next_tick_ns - now_ns;
         if (left <= 0) {
+            pipeline->own->behind = at_hand || poll(&poll_fd, 1, 0) > 0;
             pipeline->tick(pipeline->tick_context, now_ns, pipeline->own->flow);
             pipeline->next_tick_ns += pipeline->interval_ns;
             if (pipeline->next_tick_ns <= now_ns)
@@ -130,11 +131,14 @@ static void wait_and_tick(struct pipeline *pipeline)
     }
 }
 
-/* That of packets may be an adapter's: what passed since the latest of them is measured by ours. */
+/* That of packets may be an adapter's: what passed since the latest of them is measured by ours.
+ * Where more are there to be taken, it is not known whether any has: these have their own times. */
 int64_t pipeline_time(const struct pipeline *pipeline, int64_t now_ns)
 {
     int64_t since_ns = time_less(now_ns, pipeline->own->taken_ns);
 
+    if (pipeline->own->behind)
+        since_ns = 0;
     return time_plus(pipeline->clock.now_ns, since_ns > 0 ? since_ns : 0);
 }
 

@@ -150,6 +150,8 @@ struct rpcrdma_credit_point {
 /*
  * Gives the sink's `credits` the results so far of every connection that is open. `restart`: and
  * starts their counts and statistics again, for a report at intervals; what is in flight stays so.
+ * They are measured until the time that rpcrdma_flow_time was told, if that is later than the last
+ * operation.
  */
 RPCRDMA_API void rpcrdma_flow_credits(struct rpcrdma_flow *flow, bool restart);
 

@@ -391,6 +391,8 @@ RPCRDMA_RARE void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns)
 
     if (context->memory.failed)
         return;
+    context->passes = true;
+    context->passed_ns = now_ns;
     flow_look(flow, now_ns);
     if (now_ns <= last_ns || !flow_admission_any(flow->conns))
         return;

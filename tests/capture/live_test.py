@@ -20,6 +20,7 @@ import network
 network.enter()  # runs us again, with our arguments: command takes them
 
 import command
+import credit_talk
 
 MODULES = os.environ.get('RPCRDMA_TEST_MODULES')  # their folder; None: the command has none
 NAMES = ('roce-nfs3-mini', 'roce-nfs41-callback', 'iwarp-nfs3-mini')
@@ -148,6 +149,27 @@ class Live(network.Cable, command.CommandTest):
         network.wait_for(lambda: os.path.exists(path) and waits() > 2)
         self.assertEqual(run.finish(network.signal.SIGTERM), (0, '', ''))
         self.assertEqual(waits(), 0)
+
+    def test_credits_of_a_server_that_hangs(self):
+        """The time at the limit goes on without a packet, and so does what it is measured over."""
+        def seconds(what):
+            with open(path, encoding='ascii') as file:
+                return sum(float(line.split()[-1]) for line in file if line.startswith(f'rpcrdma_credit_{what}_seconds_total{{'))
+
+        path, packets = os.path.join(self.folder, 'live.prom'), []
+        mount = credit_talk.Mount(packets)
+        mount.ask(1)
+        mount.answer(1, credits=2)
+        mount.ask(2, 3)
+        one = network.Run(command.RPCRDMA, 'metrics', '--interval', '1', '-i', 'v1', '--textfile', path)
+        two = network.Run(command.RPCRDMA, 'credits', '--json', '--interval', '1', '-i', 'v1')
+        self.send(packet.data for packet in packets)
+        network.wait_for(lambda: os.path.exists(path) and seconds('limit') > 2)
+        self.assertGreaterEqual(seconds('measured'), seconds('limit'))
+        self.assertEqual(one.finish(network.signal.SIGTERM), (0, '', ''))
+        status, out, err = two.finish(network.signal.SIGTERM)
+        self.assertEqual((status, err), (0, ''))
+        self.assertGreater(sum(json.loads(line)['at_limit_ns'] for line in out.splitlines()), 1.9 * 10**9)
 
     def test_export_goes_on(self):
         """Files of export -b come by time, also when no packet does; all rows are in them, once."""

@@ -400,6 +400,12 @@ void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
     rpcrdma_credit_gauge_stop(&account->gauge, RPCRDMA_ENDED_BY_DISCONNECT);
 }
 
+void rpcrdma_credit_account_time(struct rpcrdma_credit_account *account, int64_t now_ns)
+{
+    if (account->gauge.running && now_ns > account->gauge.last_ns)
+        begin(account, (struct rpcrdma_credit_at){now_ns, account->gauge.frame});
+}
+
 void rpcrdma_credit_account_end(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at)
 {
     if (account->gauge.running)

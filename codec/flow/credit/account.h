@@ -128,6 +128,8 @@ void rpcrdma_credit_account_gap(struct rpcrdma_credit_account *account, bool fro
 void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
                                  struct rpcrdma_credit_at at);
 
+/* No event came until now_ns. */
+void rpcrdma_credit_account_time(struct rpcrdma_credit_account *account, int64_t now_ns);
 /* Nothing more will come. */
 void rpcrdma_credit_account_end(struct rpcrdma_credit_account *account,
                                 struct rpcrdma_credit_at at);

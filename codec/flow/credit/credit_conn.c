@@ -192,6 +192,40 @@ void credit_conn_left(const struct flow_credits *credits, struct flow_call *call
         credit_conn_lose(cc, at);
 }
 
+void credit_conn_time(struct credit_conn *cc, int64_t now_ns)
+{
+    if (cc->lost || flow_conn_public_const(cc->conn)->closed)
+        return;
+    for (int i = 0; i < 2; i++) {
+        struct credit_side *side = &cc->side[i];
+
+        if (side->account && side->account->gauge.running &&
+            now_ns > side->account->gauge.last_ns) {
+            credit_conn_delivered(
+                cc, i, (struct rpcrdma_credit_at){now_ns, side->account->gauge.frame});
+            rpcrdma_credit_account_time(side->account, now_ns);
+        }
+        if (side->count)
+            rpcrdma_credit_count_time(side->count, now_ns);
+    }
+}
+
+struct rpcrdma_credit_at credit_conn_end(const struct credit_conn *cc,
+                                         const struct rpcrdma_credit_gauge *gauge,
+                                         struct rpcrdma_credit_at end)
+{
+    const struct flow_context *context = cc->credits->context;
+    int64_t passed_ns = context->passed_ns;
+
+    if (!context->passes)
+        return end;
+    if (passed_ns > gauge->last_ns)
+        passed_ns = gauge->last_ns; /* the clock was set back since */
+    if (end.time_ns < passed_ns)
+        end.time_ns = passed_ns;
+    return end;
+}
+
 /* Results by end; only those that the connection's rules make. */
 static size_t results(struct credit_conn *cc, struct rpcrdma_credit_result out[2])
 {

@@ -103,6 +103,12 @@ void credit_conn_lose(struct credit_conn *cc, struct rpcrdma_credit_at at);
 /* This Call, which waits on its connection, was retransmitted on a newer one: that is lost. */
 void credit_conn_left(const struct flow_credits *credits, struct flow_call *call,
                       struct rpcrdma_credit_at at);
+/* No operation came until now_ns. */
+void credit_conn_time(struct credit_conn *cc, int64_t now_ns);
+/* The connection's end, for this gauge: time that passed without an operation has passed. */
+struct rpcrdma_credit_at credit_conn_end(const struct credit_conn *cc,
+                                         const struct rpcrdma_credit_gauge *gauge,
+                                         struct rpcrdma_credit_at end);
 /* Gives the sink the results so far. */
 void credit_conn_report(struct credit_conn *cc);
 

@@ -468,9 +468,11 @@ void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, boo
         credit_conn_settle(cc, end);
     for (int i = 0; i < 2; i++) {
         if (cc->side[i].account && !cc->lost)
-            rpcrdma_credit_account_end(cc->side[i].account, end);
+            rpcrdma_credit_account_end(cc->side[i].account,
+                                       credit_conn_end(cc, &cc->side[i].account->gauge, end));
         if (cc->side[i].count && !cc->lost)
-            rpcrdma_credit_count_end(cc->side[i].count, end);
+            rpcrdma_credit_count_end(cc->side[i].count,
+                                     credit_conn_end(cc, &cc->side[i].count->gauge, end));
     }
     credit_conn_report(cc);
     credit_conn_free(cc);
@@ -509,6 +511,8 @@ void flow_credits_report(struct flow_credits *credits, bool restart)
 
     LIST_FOREACH(cc, &credits->all, all)
     {
+        if (credits->context->passes)
+            credit_conn_time(cc, credits->context->passed_ns);
         credit_conn_report(cc);
         for (int i = 0; restart && i < 2; i++) {
             if (cc->side[i].account)

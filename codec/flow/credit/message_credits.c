@@ -324,6 +324,12 @@ void rpcrdma_credit_count_lost(struct rpcrdma_credit_count *count, struct rpcrdm
     rpcrdma_credit_gauge_stop(&count->gauge, RPCRDMA_ENDED_BY_DISCONNECT);
 }
 
+void rpcrdma_credit_count_time(struct rpcrdma_credit_count *count, int64_t now_ns)
+{
+    if (count->gauge.running && now_ns > count->gauge.last_ns)
+        begin(count, (struct rpcrdma_credit_at){now_ns, count->gauge.frame});
+}
+
 void rpcrdma_credit_count_end(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at)
 {
     if (count->gauge.running)

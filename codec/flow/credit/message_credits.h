@@ -78,6 +78,8 @@ void rpcrdma_credit_count_gap(struct rpcrdma_credit_count *count);
 /* The connection was lost or closed. */
 void rpcrdma_credit_count_lost(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at);
 
+/* No event came until now_ns. */
+void rpcrdma_credit_count_time(struct rpcrdma_credit_count *count, int64_t now_ns);
 /* Nothing more will come. */
 void rpcrdma_credit_count_end(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at);
 

@@ -176,6 +176,43 @@ static void test_rnr(void **state)
     assert_int_equal(result[0].rnr_naks, 1);
 }
 
+/* Time passes without a message: what is at the limit stays there. The message that comes then is
+ * counted from there on, as is one of before; and the end is no step back. */
+static void test_time_passes(void **state)
+{
+    struct flow_context *context = &s.on.stage.context;
+    int64_t last_ns;
+
+    (void)state;
+    message(0, stage_call(bytes, 1, 32));
+    message(1, stage_reply(bytes, 1, 1));
+    message(0, stage_call(bytes, 2, 32));
+    last_ns = context->time_ns;
+    flow_credits_report(credits, true);
+    context->passes = true;
+    context->passed_ns = last_ns + 3000000000;
+    flow_credits_report(credits, true);
+    assert_int_equal(result[0].at_limit_ns, 3000000000);
+    assert_int_equal(result[0].measured_ns, 3000000000);
+    context->passed_ns = last_ns + 5000000000;
+    flow_credits_report(credits, true);
+    assert_int_equal(result[0].at_limit_ns, 2000000000);
+    flow_credits_report(credits, true);
+    assert_int_equal(result[0].at_limit_ns, 0);
+    context->time_ns = last_ns + 6000000000;
+    message(1, stage_reply(bytes, 2, 1));
+    flow_credits_report(credits, true);
+    assert_int_equal(result[0].at_limit_ns, 1000010000);
+    assert_false(result[0].clock);
+    message(0, stage_call(bytes, 3, 32));
+    context->passed_ns = context->time_ns + 9000000000;
+    flow_credits_report(credits, false);
+    assert_int_equal(result[0].at_limit_ns, 9000000000);
+    flow_credit_close(credits, s.conn, false); /* it was silent for long */
+    assert_int_equal(result[0].at_limit_ns, 9000000000);
+    assert_false(result[0].clock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +222,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_xid_again, begin, end),
         cmocka_unit_test_setup_teardown(test_gap, begin, end),
         cmocka_unit_test_setup_teardown(test_rnr, begin, end),
+        cmocka_unit_test_setup_teardown(test_time_passes, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
