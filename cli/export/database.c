@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE /* F_OFD_SETLK */
 #include "export/database.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct database {
     struct database_name name;
     char *folder; /* resolved */
     int fd;       /* of the folder */
+    int lock;     /* of the database; -1: none */
     size_t cache;
 };
 
@@ -65,6 +67,26 @@ static void create_for_owner(const struct database *db)
     if (fd >= 0)
         close(fd);
     privilege_return(&lent);
+}
+
+/* Two exports at once would take each other's rows for their own, or make the tables twice. The
+ * lock ends with the last of our processes. It lies before those of SQLite (PENDING_BYTE), whose
+ * kind would end with any descriptor of the file. False: another one has it; it was said. */
+static bool lock_others_out(struct database *db)
+{
+    enum { BEFORE_SQLITE = 0x40000000 - 2 };
+    struct flock one = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = BEFORE_SQLITE, .l_len = 1};
+    struct privilege_lent lent;
+
+    privilege_lend(&lent);
+    db->lock = open(db->name.resolved, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    privilege_return(&lent);
+    if (db->lock < 0 || fcntl(db->lock, F_OFD_SETLK, &one) == 0 ||
+        (errno != EAGAIN && errno != EACCES)) /* what is wrong with it, SQLite says */
+        return true;
+    complain("%s: another export writes to it", db->name.given);
+    return false;
 }
 
 /* What an unprivileged process wrote is read without privileges, too. */
@@ -115,7 +137,8 @@ static int add_rows(const struct database *db, int (*fill)(void *context, struct
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     for (int i = 0; i < 3; i++)
         sigaction(numbers[i], &before[i], NULL);
-    store = store_sqlite(&db->name, db->cache, db->options->quiet);
+    store = store_sqlite(&db->name, db->cache, db->options->quiet,
+                         db->options->n_devices > 0 || db->options->follow);
     if (!store)
         _exit(STORE_FAILED);
     status = fill(context, store);
@@ -166,14 +189,17 @@ static bool has_content(const char *path)
     return stat(path, &is) == 0 && S_ISREG(is.st_mode) && is.st_size > 0;
 }
 
-static int export_into(const struct database *db, int (*fill)(void *context, struct store *store),
+static int export_into(struct database *db, int (*fill)(void *context, struct store *store),
                        void *context)
 {
     int status, finished;
 
-    if (!has_content(db->name.resolved)) {
+    if (!has_content(db->name.resolved))
         create_for_owner(db);
-    } else { /* an export that was ended may not have made its indexes */
+    if (!lock_others_out(db))
+        return EXIT_UNUSABLE;
+    if (has_content(
+            db->name.resolved)) { /* an export that was ended may not have made its indexes */
         status = make_indexes(db);
         if (status != EXIT_DONE)
             return status;
@@ -188,13 +214,15 @@ static int export_into(const struct database *db, int (*fill)(void *context, str
 int database_export(const struct options *options, const char *path,
                     int (*fill)(void *context, struct store *store), void *context)
 {
-    struct database db = {.options = options, .cache = options_memory(options, 1)};
+    struct database db = {.options = options, .lock = -1, .cache = options_memory(options, 1)};
     int status = EXIT_UNUSABLE;
 
     if (find(&db, path)) {
         status = export_into(&db, fill, context);
         close(db.fd);
     }
+    if (db.lock >= 0)
+        close(db.lock);
     g_free(db.name.resolved);
     free(db.folder);
     return status;

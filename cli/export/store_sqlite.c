@@ -20,6 +20,8 @@
 #include "source/create.h"
 #include "source/privilege.h"
 
+enum { PATIENCE_MS = 10000 }; /* where another program has it locked */
+
 enum { APPLICATION = 0x52704472 }; /* "RpDr": what file(1) and `PRAGMA application_id` show */
 
 /* Of the tables: PRAGMA user_version. */
@@ -370,10 +372,11 @@ static bool prepare(struct sqlite_store *s)
 static bool set_cache(struct sqlite_store *s, size_t bytes)
 {
     enum { LEAST = 1 << 20, MOST = 16 << 20 };
-    char sql[80];
+    char sql[120];
 
-    snprintf(sql, sizeof(sql), "PRAGMA cache_size = -%zu; PRAGMA page_size = 8192",
-             CLAMP(bytes, LEAST, MOST) / 1024);
+    snprintf(sql, sizeof(sql),
+             "PRAGMA busy_timeout = %d; PRAGMA cache_size = -%zu; PRAGMA page_size = 8192",
+             PATIENCE_MS, CLAMP(bytes, LEAST, MOST) / 1024);
     return run(s, sql);
 }
 
@@ -466,7 +469,22 @@ static bool make_keys(struct sqlite_store *s, uint64_t *twice)
     return true;
 }
 
-struct store *store_sqlite(const struct database_name *name, size_t bytes, bool quiet)
+/* Its log and that one's index are opened now, and stay. False: there can be none here (a file
+ * system of a network). */
+static bool share(struct sqlite_store *s)
+{
+    sqlite3_stmt *statement = NULL;
+    bool wal;
+
+    wal = lib->sqlite3_prepare_v2(s->db, "PRAGMA journal_mode = WAL", -1, &statement, NULL) ==
+              SQLITE_OK &&
+          lib->sqlite3_step(statement) == SQLITE_ROW &&
+          strcmp((const char *)lib->sqlite3_column_text(statement, 0), "wal") == 0;
+    lib->sqlite3_finalize(statement);
+    return wal;
+}
+
+struct store *store_sqlite(const struct database_name *name, size_t bytes, bool quiet, bool shared)
 {
     struct privilege_lent lent;
     struct sqlite_store *s;
@@ -477,9 +495,9 @@ struct store *store_sqlite(const struct database_name *name, size_t bytes, bool 
     /* The journal is opened now, and stays: files cannot be opened once packets are read. Rows are
      * appended, so that it holds next to nothing. */
     good = s &&
-           run(s, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST;"
-                  "PRAGMA synchronous = OFF") &&
-           run(s, "PRAGMA temp_store = MEMORY") &&
+           ((shared && share(s)) ||
+            run(s, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST")) &&
+           run(s, "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY") &&
            (s->fresh ? create_tables(s) : run(s, "BEGIN; " SET_SCHEMA "; COMMIT")) && prepare(s) &&
            run(s, "BEGIN");
     privilege_return(&lent);
@@ -511,9 +529,13 @@ int store_sqlite_finish(const struct database_name *name, size_t bytes, bool qui
 
     if (!s)
         return EXIT_UNUSABLE;
-    /* something is written in any case: the journal that was kept goes with it */
-    if (!s->fresh && run(s, "PRAGMA journal_mode = DELETE; BEGIN; " SET_SCHEMA) &&
-        make_keys(s, &twice) && keep_same_key(s, twice) && run(s, schema_sql))
+    /* something is written in any case: the journal that was kept goes with it. A log stays where
+     * somebody reads by it. */
+    if (lib->sqlite3_exec(s->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL) != SQLITE_OK &&
+        (lib->sqlite3_errcode(s->db) & 0xff) != SQLITE_BUSY)
+        fail(s);
+    if (!s->fresh && !s->failed && run(s, "BEGIN; " SET_SCHEMA) && make_keys(s, &twice) &&
+        keep_same_key(s, twice) && run(s, schema_sql))
         run(s, "COMMIT; PRAGMA analysis_limit = 1000; PRAGMA optimize");
     say_same_key(s, twice, quiet);
     good = !s->failed;

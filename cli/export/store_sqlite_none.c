@@ -15,11 +15,12 @@ bool store_sqlite_prepare(char *error, size_t size)
     return false;
 }
 
-struct store *store_sqlite(const struct database_name *name, size_t bytes, bool quiet)
+struct store *store_sqlite(const struct database_name *name, size_t bytes, bool quiet, bool shared)
 {
     (void)name;
     (void)bytes;
     (void)quiet;
+    (void)shared;
     return NULL;
 }
 

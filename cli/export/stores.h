@@ -50,8 +50,9 @@ bool store_sqlite_built(void);
 /* Whether there can be one, before the others, and before the sandbox is entered; else with one
  * line in `error`. */
 bool store_sqlite_prepare(char *error, size_t size);
-/* bytes: of its cache. `quiet`: rows that are left out, being there, are not told. */
-struct store *store_sqlite(const struct database_name *name, size_t bytes, bool quiet);
+/* bytes: of its cache. `quiet`: rows that are left out, being there, are not told. `shared`: others
+ * read what is committed meanwhile. */
+struct store *store_sqlite(const struct database_name *name, size_t bytes, bool quiet, bool shared);
 /* An exit status. */
 int store_sqlite_finish(const struct database_name *name, size_t bytes, bool quiet);
 

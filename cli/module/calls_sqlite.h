@@ -15,6 +15,7 @@
     CALL(sqlite3_changes)                                                                          \
     CALL(sqlite3_close)                                                                            \
     CALL(sqlite3_column_int64)                                                                     \
+    CALL(sqlite3_column_text)                                                                      \
     CALL(sqlite3_errcode)                                                                          \
     CALL(sqlite3_errmsg)                                                                           \
     CALL(sqlite3_exec)                                                                             \
