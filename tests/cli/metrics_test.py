@@ -13,6 +13,7 @@ import command
 
 CAPTURES = ('roce-nfs3-mini', 'roce-nfs41-callback', 'roce-nfs41-mini', 'roce-nfs42-mini', 'iwarp-nfs3-mini',
             'roce-long-call')
+RULES = os.path.join(command.CAPTURES, '..', 'packaging', 'prometheus', 'rpcrdma.rules.yml')
 LINE = re.compile(r'([a-z_]+)(?:\{(.*)\})? (\S+)\Z')
 PROCESS = re.compile(r'^rpcrdma_process_.*\n', re.M)
 
@@ -213,15 +214,34 @@ class Metrics(command.CommandTest):
         promtool = shutil.which('promtool')
         if not promtool:
             self.skipTest('promtool is not installed (package prometheus)')
-        rules = os.path.join(command.CAPTURES, '..', 'packaging', 'prometheus', 'rpcrdma.rules')
+        rules = RULES[:-len('.yml')]
         for what in (['check', 'rules', rules + '.yml'], ['test', 'rules', rules + '.test.yml']):
             run = subprocess.run([promtool, *what], capture_output=True, check=False, text=True)
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-        with open(rules + '.yml', encoding='ascii') as file:
-            used = set(re.findall(r'rpcrdma_[a-z_]+_total', file.read()))
-        said = self.run_command('metrics', command.capture()) # of a pcap, losses are not known
-        self.assertEqual({name for name in used if f'\n# TYPE {name} ' not in said},
-                         {'rpcrdma_capture_lost_packets_total'})
+
+    def test_what_alerts_name(self):
+        """Without any tool of Prometheus': each series is written, with the labels that are asked for."""
+        with open(RULES, encoding='ascii') as file:
+            alerts = re.split(r'(?m)^ +- alert: ', file.read())[1:]
+        path = self.file(command.section() + command.interface() +  # which counts losses
+                         b''.join(command.enhanced(one.data, one.time_ns // 1000) for one in self.packets()) +
+                         command.block(5, bytes(12) + command.option(5, bytes(8))))
+        have, used = samples(self.run_command('metrics', '-q', path)), set()
+        self.assertGreater(len(alerts), 4)
+        for alert in alerts:
+            expression = re.search(r'expr:(.*?)\n +for:', alert, re.S).group(1)
+            by = [re.split(r',\s*', one) for one in re.findall(r'by \(([^)]*)\)', expression)]
+            for name, selected in re.findall(r'(rpcrdma_[a-z_]+)(?:\{([^}]*)\})?', expression):
+                used.add(name)
+                wanted = dict(re.findall(r'(\w+)="([^"]*)"', selected))
+                matches = [labels for labels, _ in have[name] if wanted.items() <= labels.items()]
+                self.assertTrue(matches, name)
+                known = {'instance', 'device', *matches[0]}  # of the scrape, and with -i
+                for labels in [*by, re.findall(r'\$labels\.(\w+)', alert)]:
+                    self.assertLessEqual(set(labels), known, alert)
+            for labels in by:
+                self.assertLessEqual(set(re.findall(r'\$labels\.(\w+)', alert)), set(labels), alert)
+        self.assertGreater(len(used), 6)
 
 
 command.main()
