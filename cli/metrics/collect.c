@@ -202,8 +202,8 @@ static void on_waiting(void *context, const struct rpcrdma_waiting *waiting)
     int64_t for_ns = time_less(m->now_ns, waiting->since_ns);
 
     pair->waiting += waiting->calls;
-    if (for_ns > pair->waiting_ns) /* less than none where the clock was set back */
-        pair->waiting_ns = for_ns;
+    if (for_ns > 0 && (uint64_t)for_ns > pair->waiting_ns) /* else the clock was set back */
+        pair->waiting_ns = (uint64_t)for_ns;
 }
 
 void metrics_wait(struct metrics *m, struct rpcrdma_flow *flow, int64_t now_ns)

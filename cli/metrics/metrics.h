@@ -24,7 +24,7 @@ struct metrics_pair {
     struct metrics_path path[2]; /* towards the client, the server */
     uint64_t connections;        /* ended */
     uint64_t waiting;            /* Calls, now; */
-    int64_t waiting_ns;          /* the oldest of them */
+    uint64_t waiting_ns;         /* the oldest of them */
     uint64_t at_limit_ns, measured_ns, violations;
     uint64_t stalled[METRICS_STALLS], stalled_ns[METRICS_STALLS]; /* by enum rpcrdma_stall */
 };

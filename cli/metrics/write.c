@@ -232,58 +232,56 @@ static void paths(GList *all, struct writer *w)
             }
 }
 
+#define PAIR(field) offsetof(struct metrics_pair, field)
+
+/* What a pair has one number of. */
+struct pair_family {
+    const char *name, *type, *unit, *help;
+    size_t at;
+    void (*put)(struct writer *w, uint64_t v);
+};
+
+static void of_pairs(GList *all, struct writer *w, const struct pair_family *families, size_t n)
+{
+    for (const struct pair_family *f = families; f < families + n; f++) {
+        family(w, f->name, f->type, f->unit, f->help);
+        for (GList *one = all; one; one = one->next) {
+            const struct metrics_pair *pair = one->data;
+
+            sample(w, "", pair->name, NULL, NULL);
+            f->put(w, *(const uint64_t *)((const char *)pair + f->at));
+        }
+    }
+}
+
 static void pairs(GList *all, struct writer *w)
 {
-    family(w, "rpcrdma_connections_ended", "counter", NULL, "Connections that ended.");
-    for (GList *one = all; one; one = one->next) {
-        const struct metrics_pair *pair = one->data;
+    static const struct pair_family families[] = {
+        {"rpcrdma_connections_ended", "counter", NULL, "Connections that ended.", PAIR(connections),
+         number},
+        {"rpcrdma_credit_limit_seconds", "counter", "seconds",
+         "Time at the credit limit, summed over directions of connections.", PAIR(at_limit_ns),
+         seconds},
+        {"rpcrdma_credit_measured_seconds", "counter", "seconds",
+         "Time over which that was measured.", PAIR(measured_ns), seconds},
+        {"rpcrdma_credit_violations", "counter", NULL, "Calls beyond the credit limit.",
+         PAIR(violations), number},
+    };
 
-        sample(w, "", pair->name, NULL, NULL);
-        number(w, pair->connections);
-    }
-    family(w, "rpcrdma_credit_limit_seconds", "counter", "seconds",
-           "Time at the credit limit, summed over directions of connections.");
-    for (GList *one = all; one; one = one->next) {
-        const struct metrics_pair *pair = one->data;
-
-        sample(w, "", pair->name, NULL, NULL);
-        seconds(w, pair->at_limit_ns);
-    }
-    family(w, "rpcrdma_credit_measured_seconds", "counter", "seconds",
-           "Time over which that was measured.");
-    for (GList *one = all; one; one = one->next) {
-        const struct metrics_pair *pair = one->data;
-
-        sample(w, "", pair->name, NULL, NULL);
-        seconds(w, pair->measured_ns);
-    }
-    family(w, "rpcrdma_credit_violations", "counter", NULL, "Calls beyond the credit limit.");
-    for (GList *one = all; one; one = one->next) {
-        const struct metrics_pair *pair = one->data;
-
-        sample(w, "", pair->name, NULL, NULL);
-        number(w, pair->violations);
-    }
+    of_pairs(all, w, families, G_N_ELEMENTS(families));
 }
 
 /* Now: they may fall. */
 static void waiting(GList *all, struct writer *w)
 {
-    family(w, "rpcrdma_rpcs_waiting", "gauge", NULL, "Calls that wait for a Reply.");
-    for (GList *one = all; one; one = one->next) {
-        const struct metrics_pair *pair = one->data;
+    static const struct pair_family families[] = {
+        {"rpcrdma_rpcs_waiting", "gauge", NULL, "Calls that wait for a Reply.", PAIR(waiting),
+         number},
+        {"rpcrdma_rpc_oldest_waiting_seconds", "gauge", "seconds",
+         "For how long the oldest of these does; 0: there is none.", PAIR(waiting_ns), seconds},
+    };
 
-        sample(w, "", pair->name, NULL, NULL);
-        number(w, pair->waiting);
-    }
-    family(w, "rpcrdma_rpc_oldest_waiting_seconds", "gauge", "seconds",
-           "For how long the oldest of these does; 0: there is none.");
-    for (GList *one = all; one; one = one->next) {
-        const struct metrics_pair *pair = one->data;
-
-        sample(w, "", pair->name, NULL, NULL);
-        seconds(w, (uint64_t)pair->waiting_ns);
-    }
+    of_pairs(all, w, families, G_N_ELEMENTS(families));
 }
 
 static void stalls(GList *all, struct writer *w)
