@@ -68,6 +68,11 @@ struct file {
     bool end_known;          /* pcapng: as the statistics of an interface say; the latest: */
     int64_t end_ns;
 
+    /* of a pipe: whether packets came as they happened, so far; the latest by their clock, and when
+     * it came by one that is never set */
+    bool any_came, came_late;
+    int64_t latest_ns, came_ns;
+
     bool headers_alone;     /* as source_config has it */
     bool lengths_swapped;   /* pcap before 2.3 wrote them the other way round */
     uint32_t packet_header; /* pcap: bytes */

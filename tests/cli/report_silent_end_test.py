@@ -4,9 +4,12 @@ import json
 import os
 import re
 import struct
+import subprocess
 import sys
+import time
 import unittest
 
+import command
 from command import CommandTest
 import pcap
 
@@ -139,11 +142,11 @@ class SilentEnd(CommandTest):
             self.assertEqual(one.get('silent_ns'), silent)
             self.assertEqual([cause['rpcs'] for cause in one['causes']], [3] if silent else [])
 
-    def written(self, path, *command):
+    def written(self, path, *what):
         """What report says of what such a command writes."""
         out = os.path.join(self.folder, 'written.pcapng')
-        where = '-o' if command[0] == 'sanitize' else '-w'
-        self.run_command(command[0], '-q', *command[1:], path, where, out)
+        where = '-o' if what[0] == 'sanitize' else '-w'
+        self.run_command(what[0], '-q', *what[1:], path, where, out)
         one = self.report(out)
         return one['verdict'], one.get('silent_ns'), one['under_way']
 
@@ -151,13 +154,13 @@ class SilentEnd(CommandTest):
         """sanitize and capture -r: the end is that of what they read, or none; times may be shifted."""
         _, packets = self.hang()
         end = packets[-1].time_ns + 60 * SECOND
-        for command in (['sanitize'], ['sanitize', '--shift-time=-1000000'], ['capture', '-r'], ['capture', '--slice', '-r']):
+        for what in (['sanitize'], ['sanitize', '--shift-time=-1000000'], ['capture', '-r'], ['capture', '--slice', '-r']):
             for counts in (False, True):
                 path = self.pcapng('said.pcapng', packets, end, counts)
-                self.assertEqual(self.written(path, *command), ('causes', 60 * SECOND, 0), command)
+                self.assertEqual(self.written(path, *what), ('causes', 60 * SECOND, 0), what)
                 for lie in (None, packets[-1].time_ns - 1, LATEST):
                     path = self.pcapng('said.pcapng', packets, lie, counts)
-                    self.assertEqual(self.written(path, *command), ('healthy', None, 3), (command, lie))
+                    self.assertEqual(self.written(path, *what), ('healthy', None, 3), (what, lie))
         path = self.pcapng('said.pcapng', packets, end, True)
         for name in ('sanitize', 'capture'):
             more = ['-r'] if name == 'capture' else []
@@ -178,6 +181,31 @@ class SilentEnd(CommandTest):
         self.assertGreater(len(names), 1)
         silent = [self.report(os.path.join(folder, name)).get('silent_ns') for name in names]
         self.assertEqual(silent, [None] * (len(names) - 1) + [60 * SECOND])
+
+    def piped(self, arguments, late_ns):
+        """stdout of a command whose input ends 1.5 s after the packets, of which the last was captured so long ago."""
+        _, packets = self.hang()
+        shift = time.time_ns() - late_ns - packets[-1].time_ns
+        with open(self.pcapng('piped.pcapng', [one._replace(time_ns=one.time_ns + shift) for one in packets]), 'rb') as file:
+            data = file.read()
+        with subprocess.Popen([command.RPCRDMA, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+            run.stdin.write(data)
+            run.stdin.flush()
+            time.sleep(1.5)
+            return run.communicate()[0]
+
+    def test_a_pipe(self):
+        """One that packets came by as they passed ends with the capture; one that is fed by a file may end at any time."""
+        out = os.path.join(self.folder, 'out.pcapng')
+        for late_ns in (0, 60 * SECOND):
+            self.piped(['capture', '-q', '-r', '-', '-w', out], late_ns)
+            for one in (json.loads(self.piped(['report', '--json', '-'], late_ns)), self.report(out)):
+                if late_ns:
+                    self.assertEqual((one['verdict'], one.get('silent_ns'), one['under_way']), ('healthy', None, 3))
+                    continue
+                self.assertEqual((one['verdict'], one['under_way']), ('causes', 0))
+                self.assertGreater(one['silent_ns'], 1.4 * SECOND)
+                self.assertLess(one['silent_ns'], 60 * SECOND)
 
     def test_not_to_its_end(self):
         """-c: what follows is not read, nor until when."""
