@@ -99,12 +99,17 @@ void hosts_learn(const struct rpcrdma_address *address, const char *name, size_t
 
 const char *hosts_name(const struct rpcrdma_address *address)
 {
+    struct rpcrdma_address plain = {.family = RPCRDMA_ADDRESS_IPV4};
     uint16_t slot;
 
     if (known.n == 0 || known.hidden ||
         (address->family != RPCRDMA_ADDRESS_IPV4 && address->family != RPCRDMA_ADDRESS_IPV6))
         return NULL;
-    slot = *slot_of(address);
+    if (address->family == RPCRDMA_ADDRESS_IPV4) /* of any network */
+        memcpy(plain.bytes, address->bytes, 4);
+    else
+        plain = *address;
+    slot = *slot_of(&plain);
     return slot != 0 ? known.hosts[slot - 1].name : NULL;
 }
 

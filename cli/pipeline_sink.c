@@ -3,13 +3,19 @@
 #include "pipeline_private.h"
 
 #include "flow/rpc.h"
+#include "networks.h"
 
 static void on_connection(void *context, const struct rpcrdma_connection *connection)
 {
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
 
+    struct rpcrdma_network network;
+
     pipeline->own->connections++;
+    if (rpcrdma_net_network(rpcrdma_analyzer_net(pipeline->own->analyzer),
+                            &connection->end[0].address, &connection->end[1].address, &network))
+        networks_learn(connection->number, &network);
     if (sink->connection)
         sink->connection(sink->context, connection);
 }

@@ -19,7 +19,8 @@ enum rpcrdma_carrier {
 
 enum rpcrdma_address_family {
     RPCRDMA_ADDRESS_NONE,
-    RPCRDMA_ADDRESS_IPV4, /* first 4 bytes */
+    RPCRDMA_ADDRESS_IPV4, /* first 4 bytes. Where hosts of several VLANs or VNIs have the same
+                           * addresses, 2 more: the network's number (rpcrdma_net_network) */
     RPCRDMA_ADDRESS_IPV6, /* 16 bytes; a GID that maps an IPv4 address is given as IPV4 */
     RPCRDMA_ADDRESS_LID,  /* first 2 bytes */
 };

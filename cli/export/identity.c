@@ -88,13 +88,23 @@ int identity_first_end(const struct rpcrdma_connection *c)
     return order > 0 || (order == 0 && number_of(c, 0) > number_of(c, 1));
 }
 
+/* Without the number of its network, which goes by what else is in the capture. */
+static void add_address(struct identity *identity, const struct rpcrdma_address *address)
+{
+    struct rpcrdma_address plain = *address;
+
+    if (plain.family == RPCRDMA_ADDRESS_IPV4)
+        memset(plain.bytes + 4, 0, sizeof(plain.bytes) - 4);
+    identity_add(identity, plain.family);
+    identity_add_bytes(identity, plain.bytes, sizeof(plain.bytes));
+}
+
 int64_t identity_path(const struct rpcrdma_connection *c)
 {
     struct identity identity = identity_of(c->carrier);
 
     for (int i = 0, end = identity_first_end(c); i < 2; i++, end = 1 - end) {
-        identity_add(&identity, c->end[end].address.family);
-        identity_add_bytes(&identity, c->end[end].address.bytes, sizeof(c->end[end].address.bytes));
+        add_address(&identity, &c->end[end].address);
         identity_add(&identity, number_of(c, end));
     }
     return identity_end(&identity);

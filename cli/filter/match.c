@@ -121,6 +121,8 @@ void filter_address(struct filter *f, enum rpcrdma_field_id field,
         return;
     value->kind = VALUE_ADDRESS;
     value->address = *address;
+    if (address->family == RPCRDMA_ADDRESS_IPV4) /* of any network */
+        memset(value->address.bytes + 4, 0, sizeof(value->address.bytes) - 4);
     text[address_format(address, text)] = '\0';
     set_text(f, value, text);
 }

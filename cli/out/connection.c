@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "out/connection.h"
 
+#include "networks.h"
 #include "out/transaction.h"
 
 #define SECOND INT64_C(1000000000)
@@ -118,6 +119,46 @@ static void put_count(struct out *out, uint64_t n, const char *one, const char *
     out_text(out, n == 1 ? one : many);
 }
 
+static void put_number(struct out *out, const char *before, uint64_t n, const char *after)
+{
+    if (n == 0)
+        return;
+    out_text(out, before);
+    out_u64(out, n);
+    out_text(out, after);
+}
+
+void connection_put_network(struct out *out, const struct rpcrdma_connection *c)
+{
+    const struct rpcrdma_network *network = networks_of(c->number);
+
+    if (!network)
+        return;
+    if (network->vlan > 0) {
+        out_literal(out, ", VLAN ");
+        out_u64(out, network->vlan);
+    }
+    put_number(out, " in VLAN ", network->outer_vlan, "");
+    if (network->has_vni) {
+        out_literal(out, ", VNI ");
+        out_u64(out, network->vni);
+    }
+}
+
+void connection_json_network(struct json *json, const struct rpcrdma_connection *c)
+{
+    const struct rpcrdma_network *network = networks_of(c->number);
+
+    if (!network)
+        return;
+    if (network->vlan > 0)
+        json_key(json, KEY(vlan)), json_u64(json, network->vlan);
+    if (network->outer_vlan > 0)
+        json_key(json, KEY(outer_vlan)), json_u64(json, network->outer_vlan);
+    if (network->has_vni)
+        json_key(json, KEY(vni)), json_u64(json, network->vni);
+}
+
 void connection_put_life(struct view *view, const struct rpcrdma_connection *c)
 {
     const struct rpcrdma_life *life = &c->life;
@@ -167,15 +208,6 @@ void connection_put_life(struct view *view, const struct rpcrdma_connection *c)
         put_count(out, life->pending, "Call", "Calls");
         out_literal(out, " outstanding");
     }
-}
-
-static void put_number(struct out *out, const char *before, uint64_t n, const char *after)
-{
-    if (n == 0)
-        return;
-    out_text(out, before);
-    out_u64(out, n);
-    out_text(out, after);
 }
 
 static void put_moment(struct view *view, size_t indent, int64_t time_ns, uint64_t frame)

@@ -13,6 +13,10 @@ struct connection_again {
     int64_t time_ns;
 };
 
+/* ", VLAN 10", where that distinguishes connections */
+void connection_put_network(struct out *out, const struct rpcrdma_connection *c);
+void connection_json_network(struct json *json, const struct rpcrdma_connection *c);
+
 /* ", closed by the client, 2 Calls outstanding, #2 took its place" */
 void connection_put_life(struct view *view, const struct rpcrdma_connection *c);
 /* The lines below it, each indented. */

@@ -267,6 +267,7 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
     out_text(out, view_carrier(c->carrier));
     out_char(out, ' ');
     line_put_ends(out, c);
+    connection_put_network(out, c);
     if (c->service_port) {
         out_literal(out, ", service port ");
         out_u64(out, c->service_port);

@@ -8,6 +8,7 @@
 #include "net/iwarp/tcp.h"
 #include "net/packet/damage.h"
 #include "net/packet/layer.h"
+#include "net/packet/vnet.h"
 
 struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
                                     const struct rpcrdma_net_sink *sink)
@@ -50,6 +51,7 @@ void rpcrdma_net_free(struct rpcrdma_net *net)
     if (!net)
         return;
     rpcrdma_tcp_free(net->tcp);
+    rpcrdma_vnets_free(net->vnets);
     free(net->icrc);
     free(net->checksums);
     free(net);
@@ -69,6 +71,8 @@ RPCRDMA_RARE static void packet_by_layers(struct rpcrdma_net *net,
     l.depth = 0;
     l.other = RPCRDMA_OTHER_HEADER;
     l.other_value = 0;
+    l.vlan = l.outer_vlan = 0;
+    l.vni = 0;
     verdict = rpcrdma_layer_link(&l);
     if (verdict == RPCRDMA_IS_TCP) {
         rpcrdma_layer_ports(&l, RPCRDMA_OTHER_TCP_PORT);

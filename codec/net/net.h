@@ -137,6 +137,18 @@ RPCRDMA_API const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrd
 RPCRDMA_API size_t rpcrdma_net_others(const struct rpcrdma_net *net, struct rpcrdma_net_other *out,
                                       size_t max);
 
+/* A VLAN, or what a tunnel carries: VNI of VXLAN and GENEVE, VSID of NVGRE. */
+struct rpcrdma_network {
+    uint16_t vlan, outer_vlan; /* 0: none; `outer_vlan` where there are two tags */
+    bool has_vni;
+    uint32_t vni;
+};
+
+/* Of two addresses of an operation: the network that they are of, by a label that it was seen with.
+ * False: IPv4 hosts of only one were seen to have these addresses, or they are of no IPv4. */
+RPCRDMA_API bool rpcrdma_net_network(const struct rpcrdma_net *net, const struct rpcrdma_address *a,
+                                     const struct rpcrdma_address *b, struct rpcrdma_network *out);
+
 RPCRDMA_END_DECLS
 
 #endif

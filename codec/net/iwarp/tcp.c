@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "net/packet/damage.h"
+#include "net/packet/vnet.h"
 
 enum {
     BUCKETS = 1024, /* at first */
@@ -182,6 +183,7 @@ struct segment {
     uint64_t key[2][2]; /* source, destination */
     uint16_t port[2];
     uint16_t window;
+    uint16_t vnet;          /* number of the network, of IPv4: net/packet/vnet.h */
     const uint8_t *options; /* what was captured of them */
     size_t n_options;
     struct rpcrdma_tcp_taken is;
@@ -193,11 +195,19 @@ static void keys(const struct rpcrdma_layer *l, struct segment *t)
     if (l->family == RPCRDMA_ADDRESS_IPV4) {
         t->key[0][0] = rpcrdma_get_be32(l->src);
         t->key[1][0] = rpcrdma_get_be32(l->dst);
-        t->key[0][1] = t->key[1][1] = 0;
+        t->key[0][1] = t->key[1][1] = t->vnet;
     } else {
         memcpy(t->key[0], l->src, 16);
         memcpy(t->key[1], l->dst, 16);
     }
+}
+
+static void address_of(const struct rpcrdma_layer *l, const struct segment *t, int side,
+                       struct rpcrdma_address *out)
+{
+    rpcrdma_layer_address(l->family, side == 0 ? l->src : l->dst, out);
+    if (t->vnet != 0)
+        rpcrdma_vnet_mark(out, t->vnet);
 }
 
 static bool in_order(const struct segment *t)
@@ -284,7 +294,7 @@ static struct rpcrdma_tcp_connection *create(struct rpcrdma_tcp *tcp, const stru
     tcp->n_connections++;
     for (int i = 0; i < 2; i++) {
         memcpy(c->key[i], t->key[i], sizeof(c->key[i]));
-        rpcrdma_layer_address(l->family, i == 0 ? l->src : l->dst, &c->address[i]);
+        address_of(l, t, i, &c->address[i]);
         c->port[i] = t->port[i];
         c->stream[i].phase = RPCRDMA_STREAM_LOOKING;
         c->stream[i].effort = RPCRDMA_EFFORT_FIRST;
@@ -475,8 +485,8 @@ static void tell_opening(const struct rpcrdma_layer *l, const struct segment *t)
     } else {
         return;
     }
-    rpcrdma_layer_address(l->family, l->src, &op.src);
-    rpcrdma_layer_address(l->family, l->dst, &op.dst);
+    address_of(l, t, 0, &op.src);
+    address_of(l, t, 1, &op.dst);
     l->net->sink.op(l->net->sink.context, &op);
 }
 
@@ -499,6 +509,14 @@ static bool replayable(const struct rpcrdma_tcp_connection *c, int end, const st
     return (rpcrdma_mpa_is_request(piece->bytes, piece->caplen) ||
             rpcrdma_mpa_is_reply(piece->bytes, piece->caplen)) &&
            (!c || c->stream[end].phase == RPCRDMA_STREAM_START);
+}
+
+/* The header and its options are whole, or were cut behind the header. */
+static uint16_t network(const struct rpcrdma_layer *l, const uint8_t *header, bool begins)
+{
+    return rpcrdma_vnet_labelled(l) && l->family == RPCRDMA_ADDRESS_IPV4
+               ? rpcrdma_vnet_of(l, header, TCP_BYTES, begins)
+               : 0;
 }
 
 /* Bits changed on its way: its receiver drops it. What no checksum covers is not looked at. */
@@ -566,6 +584,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     t.port[0] = rpcrdma_get_be16(p);
     t.port[1] = rpcrdma_get_be16(p + 2);
 
+    t.vnet = network(l, p, false);
     keys(l, &t);
     hash = hash_of(tcp, &t);
     tcp->arrival++;
@@ -590,6 +609,8 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         if (t.is.flags & (TCP_SYN | TCP_RST))
             tell_opening(l, &t);
         c = recognise(tcp, l, &t, hash);
+        if (c)
+            network(l, p, true);
         if (!c)
             return RPCRDMA_IS_OTHER;
         if (c->confirmed)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/packet/damage.h"
 #include "net/packet/plain.h"
+#include "net/packet/vnet.h"
 
 /* Base transport header and extension headers: IBTA volume 1, sections 9.2 and 9.3. */
 
@@ -284,6 +285,18 @@ RPCRDMA_HOT bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdm
     return true;
 }
 
+/* Of which the packet was captured up to `caplen`. */
+static void network(struct rpcrdma_layer *l, struct rpcrdma_op *op, const uint8_t *bth,
+                    size_t caplen)
+{
+    uint16_t number = rpcrdma_vnet_of(l, bth, caplen - (size_t)(bth - l->c.base), true);
+
+    if (number == 0)
+        return;
+    rpcrdma_vnet_mark(&op->src, number);
+    rpcrdma_vnet_mark(&op->dst, number);
+}
+
 enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
 {
     const uint8_t *bth = rpcrdma_cursor_take(&l->c, RPCRDMA_BTH_BYTES, "BTH");
@@ -326,6 +339,8 @@ enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
     op->ip_id = rpcrdma_layer_ip_id(l);
     op->traffic_class = rpcrdma_layer_traffic_class(l);
     addresses(op, l->family, l->src, l->dst);
+    if (rpcrdma_vnet_labelled(l))
+        network(l, op, bth, caplen);
     if (bth[0] == RPCRDMA_OPCODE_CNP) {
         op->kind = RPCRDMA_OP_CONGESTION;
         op->data = NULL;

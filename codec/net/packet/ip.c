@@ -33,6 +33,12 @@ enum {
     UDP_BYTES = 8,
 };
 
+/* VLANs of the network that carries a tunnel say nothing of what is in it. */
+static void within(struct rpcrdma_layer *l)
+{
+    l->vlan = l->outer_vlan = 0;
+}
+
 static enum rpcrdma_verdict udp(struct rpcrdma_layer *l)
 {
     const uint8_t *p;
@@ -53,6 +59,11 @@ static enum rpcrdma_verdict udp(struct rpcrdma_layer *l)
         l->udp = p;
         l->carrier = RPCRDMA_CARRIER_ROCEV2;
         return rpcrdma_layer_bth(l);
+    default:
+        within(l);
+        break;
+    }
+    switch (rpcrdma_get_be16(p + 2)) {
     case PORT_VXLAN:
     case PORT_VXLAN_LINUX:
         return rpcrdma_layer_vxlan(l);
@@ -78,6 +89,11 @@ static enum rpcrdma_verdict payload(struct rpcrdma_layer *l, uint8_t protocol)
         return udp(l);
     case PROTOCOL_TCP:
         return RPCRDMA_IS_TCP;
+    default:
+        within(l);
+        break;
+    }
+    switch (protocol) {
     case PROTOCOL_GRE:
         return rpcrdma_layer_gre(l);
     case PROTOCOL_IPV4:

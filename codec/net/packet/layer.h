@@ -33,9 +33,10 @@ struct rpcrdma_net {
     bool icrc_true, icrc_false;          /* a sample was right, or wrong */
     uint32_t icrc_left, icrc_step; /* packets to the next sample, and from that to the one after */
     struct rpcrdma_tcp *tcp;
-    struct rpcrdma_op op; /* of RoCE and InfiniBand: bth.c */
-    bool replays;         /* the packet in hand: rpcrdma_net_replay */
-    bool failed;          /* memory is short: the sink gets nothing more */
+    struct rpcrdma_vnets *vnets; /* NULL: no packet had a label */
+    struct rpcrdma_op op;        /* of RoCE and InfiniBand: bth.c */
+    bool replays;                /* the packet in hand: rpcrdma_net_replay */
+    bool failed;                 /* memory is short: the sink gets nothing more */
     bool told_truncated, told_ip_length,
         told_depth; /* findings that are given once, not per packet */
 };
@@ -53,6 +54,9 @@ struct rpcrdma_layer {
     uint8_t depth;            /* of encapsulation */
     uint8_t other;            /* enum rpcrdma_other_kind, should it be no RDMA */
     uint32_t other_value;
+    uint16_t vlan, outer_vlan; /* within the innermost tunnel; 0: there is none. Of more than two
+                                * the innermost and the outermost */
+    uint32_t vni;              /* of that tunnel, and 1; 0: it has none */
 };
 
 enum { RPCRDMA_LAYER_DEPTH = 16 };

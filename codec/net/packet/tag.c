@@ -43,10 +43,21 @@ static size_t macsec_bytes(struct rpcrdma_layer *l)
     return 6 + (p[0] & 0x20 ? 8u : 0) + 2;
 }
 
+/* 802.1Q section 9.6: ID 0 is none, the tag says the priority. */
+static void vlan(struct rpcrdma_layer *l, uint16_t id)
+{
+    if (id == 0)
+        return;
+    if (l->outer_vlan == 0)
+        l->outer_vlan = l->vlan;
+    l->vlan = id;
+}
+
 bool rpcrdma_layer_tag(struct rpcrdma_layer *l, uint16_t *type, enum rpcrdma_verdict *verdict)
 {
     const uint8_t *tag;
     size_t bytes;
+    bool is_vlan = false;
 
     rpcrdma_layer_other(l, RPCRDMA_OTHER_ETHERTYPE, *type < 0x600 ? 0 : *type);
     switch (*type) {
@@ -54,6 +65,7 @@ bool rpcrdma_layer_tag(struct rpcrdma_layer *l, uint16_t *type, enum rpcrdma_ver
     case RPCRDMA_ETHERTYPE_QINQ:
     case RPCRDMA_ETHERTYPE_QINQ_OLD:
         bytes = 2 + 2;
+        is_vlan = true;
         break;
     case RPCRDMA_ETHERTYPE_VN_TAG: /* direction, pointer, destination | looped, reserved, source */
     case RPCRDMA_ETHERTYPE_R_TAG:  /* reserved 16 | sequence number 16 */
@@ -82,6 +94,8 @@ bool rpcrdma_layer_tag(struct rpcrdma_layer *l, uint16_t *type, enum rpcrdma_ver
         *verdict = rpcrdma_layer_failed(l, false);
         return false;
     }
+    if (is_vlan)
+        vlan(l, rpcrdma_get_be16(tag) & 0x0fff);
     *type = rpcrdma_get_be16(tag + bytes - 2);
     return true;
 }

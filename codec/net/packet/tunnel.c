@@ -13,6 +13,7 @@ enum rpcrdma_verdict rpcrdma_layer_vxlan(struct rpcrdma_layer *l)
         return rpcrdma_layer_failed(l, false);
     if (!(p[0] & 0x08)) /* the VNI's flag is always set */
         return RPCRDMA_IS_OTHER;
+    l->vni = rpcrdma_get_be24(p + 4) + 1;
     return rpcrdma_layer_ethernet(l);
 }
 
@@ -28,6 +29,7 @@ enum rpcrdma_verdict rpcrdma_layer_geneve(struct rpcrdma_layer *l)
         return RPCRDMA_IS_OTHER;
     if (!rpcrdma_cursor_take(&l->c, (size_t)4 * (p[0] & 0x3fu), "GENEVE options"))
         return rpcrdma_layer_failed(l, false);
+    l->vni = rpcrdma_get_be24(p + 4) + 1;
     return rpcrdma_layer_ethertype(l, rpcrdma_get_be16(p + 2));
 }
 
@@ -51,10 +53,11 @@ static enum rpcrdma_verdict erspan(struct rpcrdma_layer *l, size_t bytes, unsign
 }
 
 /* GRE (RFC 2784, RFC 2890): C 1 | R 1 | K 1 | S 1 | rsvd 9 | version 3 | Ethertype 16, then
- * checksum, key and sequence number, 4 bytes each, as C, K and S say. */
+ * checksum, key and sequence number, 4 bytes each, as C, K and S say. NVGRE's key is a VSID 24 and
+ * a flow 8 (RFC 7637 section 3.2). */
 enum rpcrdma_verdict rpcrdma_layer_gre(struct rpcrdma_layer *l)
 {
-    const uint8_t *p = rpcrdma_cursor_take(&l->c, 4, "GRE header");
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, 4, "GRE header"), *optional;
     size_t more;
 
     if (!p)
@@ -62,8 +65,11 @@ enum rpcrdma_verdict rpcrdma_layer_gre(struct rpcrdma_layer *l)
     if (p[1] & 7 || p[0] & 0x40) /* PPTP's version 1; source routing, which nobody uses */
         return RPCRDMA_IS_OTHER;
     more = (p[0] & 0x80 ? 4u : 0) + (p[0] & 0x20 ? 4u : 0) + (p[0] & 0x10 ? 4u : 0);
-    if (!rpcrdma_cursor_take(&l->c, more, "GRE header"))
+    optional = rpcrdma_cursor_take(&l->c, more, "GRE header");
+    if (!optional)
         return rpcrdma_layer_failed(l, false);
+    if (p[0] & 0x20 && rpcrdma_get_be16(p + 2) == RPCRDMA_ETHERTYPE_BRIDGE)
+        l->vni = rpcrdma_get_be24(optional + (p[0] & 0x80 ? 4 : 0)) + 1;
     switch (rpcrdma_get_be16(p + 2)) {
     case RPCRDMA_ETHERTYPE_ERSPAN2:
         /* type I has neither a sequence number nor a header of its own */
@@ -249,6 +255,7 @@ enum rpcrdma_verdict rpcrdma_layer_vxlan_gpe(struct rpcrdma_layer *l)
         return rpcrdma_layer_failed(l, false);
     if (!(p[0] & 0x08) || p[0] >> 4 & 3) /* version: only 0 exists */
         return RPCRDMA_IS_OTHER;
+    l->vni = rpcrdma_get_be24(p + 4) + 1;
     switch (p[0] & 0x04 ? p[3] : ETHERNET) {
     case IPV4:
     case IPV6:
