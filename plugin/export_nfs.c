@@ -78,6 +78,22 @@ static void rename_file(void *context, const struct nfs_handle *from, const stru
     nfs_paths_rename(paths, rpc->server, from, name, to, new_name);
 }
 
+static void link_file(void *context, const struct nfs_handle *handle, const struct nfs_name *name,
+                      const struct nfs_handle *to, const struct nfs_name *new_name)
+{
+    const struct exported_rpc *rpc = context;
+
+    nfs_paths_link(paths, rpc->server, handle, name, to, new_name);
+}
+
+static void remove_name(void *context, const struct nfs_handle *directory,
+                        const struct nfs_name *name)
+{
+    const struct exported_rpc *rpc = context;
+
+    nfs_paths_remove(paths, rpc->server, directory, name);
+}
+
 size_t export_nfs_path(const struct exported_data *data, char path[])
 {
     return nfs_paths_get(paths, data->rpc->server, data->handle, data->name, path);
@@ -267,7 +283,7 @@ static void reply_v3(const struct exported_rpc *rpc, const struct call *call)
 
 static void export_reply(struct exported_rpc *rpc)
 {
-    const struct nfs_learned learned = {learn, rename_file, rpc};
+    const struct nfs_learned learned = {learn, rename_file, link_file, remove_name, rpc};
     const struct call key = {.stream = rpc->calls, .xid = rpc->stream.xid};
     struct call *call = g_hash_table_lookup(calls, &key);
     struct rpcrdma_compound it;

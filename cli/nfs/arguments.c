@@ -13,6 +13,8 @@ enum {
     V3_READ = 6,
     V3_WRITE = 7,
     V3_CREATE = 8,
+    V3_REMOVE = 12,
+    V3_RMDIR = 13,
     V3_RENAME = 14,
     V3_LINK = 15,
     V3_READDIRPLUS = 17,
@@ -77,6 +79,7 @@ static void v3_call(struct rpcrdma_cursor *c, uint32_t procedure, struct nfs_arg
         /* LOOKUP, CREATE, MKDIR, SYMLINK, MKNOD, REMOVE, RMDIR */
         if (procedure == V3_LOOKUP || (procedure >= V3_CREATE && procedure < V3_RENAME))
             nfs_take_name(c, &a->name);
+        a->removes = procedure == V3_REMOVE || procedure == V3_RMDIR;
     }
 }
 
@@ -157,6 +160,10 @@ static void v3_results(struct rpcrdma_cursor *c, uint32_t procedure, const struc
         v3_entries(c, a, learned);
     } else if (procedure == V3_RENAME) {
         learned->rename(learned->context, &a->handle, &a->name, &a->handle2, &a->name2);
+    } else if (procedure == V3_LINK) {
+        learned->link(learned->context, &a->handle, &a->name, &a->handle2, &a->name2);
+    } else if (a->removes) {
+        learned->remove(learned->context, &a->handle, &a->name);
     } else if (procedure == V3_LOOKUP || (procedure >= V3_CREATE && procedure <= 11)) {
         if (procedure != V3_LOOKUP && rpcrdma_cursor_be32(c, "handle follows") != 1)
             return;
@@ -229,6 +236,7 @@ void nfs_reset(struct nfs_arguments *a)
     a->handle.root = a->handle2.root = false;
     a->name.length = a->name2.length = 0;
     a->has_offset = a->has_count = a->has_user = a->has_operation = a->auth = false;
+    a->removes = false;
     a->n_getfh = 0;
     a->status_kind = NFS_STATUS_NONE;
     a->status = 0;

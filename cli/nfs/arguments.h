@@ -42,6 +42,7 @@ struct nfs_arguments {
     struct nfs_handle handle2; /* RENAME, LINK: the new directory */
     struct nfs_name name2;
     bool has_offset, has_count, has_user;
+    bool removes; /* `name` goes: REMOVE, RMDIR */
     uint64_t offset;
     uint32_t count;
     uint32_t user;             /* AUTH_SYS */
@@ -67,6 +68,10 @@ struct nfs_learned {
                   size_t length, const struct nfs_handle *handle);
     void (*rename)(void *context, const struct nfs_handle *from, const struct nfs_name *name,
                    const struct nfs_handle *to, const struct nfs_name *new_name);
+    /* the file has that name, too; its `name` is empty where the handle is its own */
+    void (*link)(void *context, const struct nfs_handle *handle, const struct nfs_name *name,
+                 const struct nfs_handle *to, const struct nfs_name *new_name);
+    void (*remove)(void *context, const struct nfs_handle *directory, const struct nfs_name *name);
     void *context;
 };
 

@@ -316,6 +316,7 @@ void nfs_compound_call(const struct rpcrdma_payload_stream *s, struct rpcrdma_co
             move(&w, &c, op.number);
         range(&c, op.number, a);
     }
+    a->removes = w.removed && !w.lost && !w.ended;
 }
 
 static void take_getfh(struct rpcrdma_cursor *c, const struct nfs_arguments *a, unsigned i,
@@ -328,6 +329,17 @@ static void take_getfh(struct rpcrdma_cursor *c, const struct nfs_arguments *a, 
         return;
     if (a->getfh[i] > 0 || a->handle.root)
         learned->learn(learned->context, &a->handle, a->name.text, a->getfh[i], &handle);
+}
+
+/* What was done to names: to those of the first RENAME or LINK, or of the last REMOVE. */
+static void names(uint32_t number, const struct nfs_arguments *a, const struct nfs_learned *learned)
+{
+    if (number == V4_RENAME)
+        learned->rename(learned->context, &a->handle, &a->name, &a->handle2, &a->name2);
+    else if (number == V4_LINK)
+        learned->link(learned->context, &a->handle, &a->name, &a->handle2, &a->name2);
+    else if (number == V4_REMOVE && a->removes)
+        learned->remove(learned->context, &a->handle, &a->name);
 }
 
 void nfs_compound_reply(const struct rpcrdma_payload_stream *s, struct rpcrdma_compound *it,
@@ -352,7 +364,7 @@ void nfs_compound_reply(const struct rpcrdma_payload_stream *s, struct rpcrdma_c
             continue;
         if (op.number == V4_GETFH)
             take_getfh(&c, a, n_getfh++, learned);
-        else if (op.number == V4_RENAME)
-            learned->rename(learned->context, &a->handle, &a->name, &a->handle2, &a->name2);
+        else if (op.has_status)
+            names(op.number, a, learned);
     }
 }

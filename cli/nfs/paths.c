@@ -16,7 +16,8 @@ struct node {
     /* A directory that was passed by name has no handle until one is told; that of another node:
      * it is the same directory. So is the root, of the handle that GETFH tells. */
     struct node *same;
-    struct node *twin; /* one that is the same as this */
+    /* One that is the same as this. Of a file: another name of it, where it has one */
+    struct node *twin;
     struct node *next; /* of all */
 };
 
@@ -188,6 +189,27 @@ static void forget_name(struct nfs_paths *paths, struct node *node)
     node->name = NULL;
 }
 
+/* What a file or directory was called is no name of it any more. It has its next one. */
+static void lose_name(struct nfs_paths *paths, struct node *node)
+{
+    struct node *other = node->same ? NULL : node->twin;
+
+    forget_name(paths, node);
+    while (other && !other->name)
+        other = other->twin;
+    if (!other)
+        return;
+    if (other->parent && g_hash_table_lookup(paths->by_name, other) == other)
+        g_hash_table_remove(paths->by_name, other);
+    node->name = other->name;
+    node->parent = other->parent;
+    node->whole = other->whole;
+    other->name = NULL;
+    other->parent = NULL;
+    if (node->parent)
+        g_hash_table_replace(paths->by_name, node, node);
+}
+
 static struct node *child(const struct nfs_paths *paths, struct node *parent, const char *name,
                           size_t length)
 {
@@ -220,7 +242,7 @@ static void name_node(struct nfs_paths *paths, struct node *node, struct node *p
     }
     old = parent ? child(paths, parent, name, length) : NULL;
     if (old && old != node)
-        forget_name(paths, old); /* another file has it now */
+        lose_name(paths, old); /* another file has it now */
     forget_name(paths, node);
     node->name = g_strndup(name, length);
     paths->bytes += strlen(node->name);
@@ -321,7 +343,9 @@ void nfs_paths_learn(struct nfs_paths *paths, const struct rpcrdma_address *addr
             return;
     }
     old = parent ? child(paths, parent, name, length) : NULL;
-    if (old && !has_handle(old) && !node) {
+    if (old && old->same && old->same == node)
+        return; /* another name of it */
+    if (old && !old->same && !has_handle(old) && !node) {
         set_handle(paths, old, handle);
         return;
     }
@@ -329,11 +353,75 @@ void nfs_paths_learn(struct nfs_paths *paths, const struct rpcrdma_address *addr
         node = make(paths, server, handle);
     if (!node)
         return;
-    if (old && !has_handle(old) && !below(node, old)) {
+    if (old && !old->same && !has_handle(old) && !below(node, old)) {
         forget_name(paths, old);
         become_same(old, node);
     }
     name_node(paths, node, parent, name, length);
+}
+
+/* What has the name in that directory; NULL: it is not known. */
+static struct node *named(struct nfs_paths *paths, uint64_t server,
+                          const struct nfs_handle *directory, const struct nfs_name *name)
+{
+    struct node *parent = find(paths, server, directory);
+    const char *names = name->text;
+    size_t length = name->length;
+
+    parent = parent ? directory_of(paths, parent, &names, &length, false) : NULL;
+    return parent ? child(paths, parent, names, length) : NULL;
+}
+
+/* By a file that is not known. */
+static void replaced(struct nfs_paths *paths, uint64_t server, const struct nfs_handle *directory,
+                     const struct nfs_name *name)
+{
+    struct node *node = named(paths, server, directory, name);
+
+    if (node)
+        lose_name(paths, node);
+}
+
+void nfs_paths_link(struct nfs_paths *paths, const struct rpcrdma_address *address,
+                    const struct nfs_handle *handle, const struct nfs_name *name,
+                    const struct nfs_handle *to, const struct nfs_name *new_name)
+{
+    uint64_t server = server_of(paths, address);
+    struct node *node, *parent, *other;
+    const char *new_ = new_name->text;
+    size_t length = new_name->length;
+
+    if (length == 0)
+        return;
+    node =
+        name->length > 0 ? itself(named(paths, server, handle, name)) : make(paths, server, handle);
+    parent = make(paths, server, to);
+    parent = parent ? directory_of(paths, parent, &new_, &length, true) : NULL;
+    if (!parent || length == 0 || (node && itself(child(paths, parent, new_, length)) == node))
+        return;
+    if (!node || !node->name) {
+        if (node)
+            name_node(paths, node, parent, new_, length);
+        return;
+    }
+    other = add(paths, server);
+    if (!other)
+        return;
+    become_same(other, node);
+    name_node(paths, other, parent, new_, length);
+}
+
+void nfs_paths_remove(struct nfs_paths *paths, const struct rpcrdma_address *address,
+                      const struct nfs_handle *directory, const struct nfs_name *name)
+{
+    struct node *node = named(paths, server_of(paths, address), directory, name), *other;
+
+    if (!node)
+        return;
+    for (other = node->same ? NULL : node->twin; other && !other->name;)
+        other = other->twin;
+    if (node->same || other)
+        lose_name(paths, node);
 }
 
 void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *address,
@@ -349,10 +437,14 @@ void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *add
         return;
     directory = directory_of(paths, directory, &old, &old_length, false);
     node = directory ? child(paths, directory, old, old_length) : NULL;
-    if (!node)
+    if (!node) {
+        replaced(paths, server, to, new_name);
         return;
+    }
     parent = make(paths, server, to);
     parent = parent ? directory_of(paths, parent, &new_, &new_length, true) : NULL;
+    if (parent && new_length > 0 && itself(child(paths, parent, new_, new_length)) == itself(node))
+        return; /* two names of one file: nothing is done (RFC 8881 section 18.26.3) */
     if (parent && new_length > 0)
         name_node(paths, node, parent, new_, new_length);
     else

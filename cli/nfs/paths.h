@@ -3,9 +3,9 @@
 #define RPCRDMA_CLI_NFS_PATHS_H
 
 /*
- * Which file a file handle is: learned from what LOOKUP, OPEN, CREATE, READDIRPLUS, MOUNT and
- * RENAME say. Bounded: where it is full, nothing more is learned and `dropped` counts. A handle
- * belongs to a server: two servers may use the same bytes.
+ * Which file a file handle is: learned from what LOOKUP, OPEN, CREATE, READDIRPLUS, MOUNT, RENAME,
+ * LINK and REMOVE say. Bounded: where it is full, nothing more is learned and `dropped` counts. A
+ * handle belongs to a server: two servers may use the same bytes.
  */
 
 #include <stdbool.h>
@@ -28,6 +28,15 @@ void nfs_paths_learn(struct nfs_paths *paths, const struct rpcrdma_address *serv
 void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *server,
                       const struct nfs_handle *from, const struct nfs_name *name,
                       const struct nfs_handle *to, const struct nfs_name *new_name);
+
+/* The file `name` in the directory `handle`, or `handle` itself where it has no name, has a second
+ * one. It is shown by the second when the first is removed or another file has it. */
+void nfs_paths_link(struct nfs_paths *paths, const struct rpcrdma_address *server,
+                    const struct nfs_handle *handle, const struct nfs_name *name,
+                    const struct nfs_handle *to, const struct nfs_name *new_name);
+/* A file that has no other keeps its name: that is what was done with it. */
+void nfs_paths_remove(struct nfs_paths *paths, const struct rpcrdma_address *server,
+                      const struct nfs_handle *directory, const struct nfs_name *name);
 
 /* The handle of `name` in the directory `handle`, and nothing *left of the name; else the last
  * directory on the way whose handle is known, and the names from there. One directory or file that

@@ -100,13 +100,28 @@ static void rename_(void *context, const struct nfs_handle *from, const struct n
     nfs_paths_rename(d->paths, server(d->stream->connection), from, name, to, new_name);
 }
 
+static void link_(void *context, const struct nfs_handle *handle, const struct nfs_name *name,
+                  const struct nfs_handle *to, const struct nfs_name *new_name)
+{
+    struct details *d = context;
+
+    nfs_paths_link(d->paths, server(d->stream->connection), handle, name, to, new_name);
+}
+
+static void remove_(void *context, const struct nfs_handle *directory, const struct nfs_name *name)
+{
+    struct details *d = context;
+
+    nfs_paths_remove(d->paths, server(d->stream->connection), directory, name);
+}
+
 struct details *details_new(size_t path_bytes)
 {
     struct details *d = g_new0(struct details, 1);
 
     d->blocks = g_ptr_array_new_with_free_func(g_free);
     d->paths = nfs_paths_new(path_bytes);
-    d->learned = (struct nfs_learned){learn, rename_, d};
+    d->learned = (struct nfs_learned){learn, rename_, link_, remove_, d};
     return d;
 }
 

@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
 # pylint: disable=wrong-import-position
 import command
-from nfs_talk import LOOKUPP, READ, RESTORE, ROOT, SAVE, Nfs, getfh, look, putfh, rename
+from nfs_talk import LOOKUPP, READ, RESTORE, ROOT, SAVE, Nfs, getfh, link, look, putfh, remove, rename
 
 
 class Files(command.CommandTest):
@@ -67,6 +67,41 @@ class PerFile(Files):
         self.assertEqual(self.rows(path), [('.../b', '192.0.2.1', 10, 3), ('.../b', '192.0.2.1', 11, 3)])
         last = [json.loads(line).get('path') for line in self.run_command('rpcs', '--json', path).splitlines()[-2:]]
         self.assertEqual(last, ['.../b', None])
+
+    def path_of_reads(self, nfs):
+        lines = map(json.loads, self.run_command('rpcs', '--json', nfs.save(self.path())).splitlines())
+        return [one.get('path') for one in lines if one['procedure'] == 6]
+
+    def test_two_names(self):
+        """A file has the names that LINK gave it until they are removed, replaced, or renamed."""
+        nfs = Nfs()
+        nfs.create(1, b'tmp', 10)
+        nfs.link(10, 1, b'lock')
+        nfs.read(10)
+        nfs.remove(1, b'tmp')
+        nfs.read(10)                    # as locks by LINK are taken
+        nfs.remove(1, b'lock')
+        nfs.read(10)                    # was open
+        nfs.create(1, b'a', 11)
+        nfs.link(11, 1, b'b', status=17)
+        nfs.link(11, 1, b'c')
+        nfs.lookup(1, b'c', 11)
+        nfs.create(1, b'c', 12)         # replaces one of two
+        nfs.read(11)
+        nfs.read(12)
+        nfs.link(11, 1, b'd')
+        nfs.rename(1, b'd', 1, b'e')
+        nfs.rename(1, b'a', 1, b'e')    # of one file: nothing is done
+        nfs.read(11)
+        nfs.remove(1, b'a', status=1)
+        nfs.read(11)
+        nfs.rename(1, b'unknown', 1, b'a')
+        nfs.read(11)
+        nfs.remove(1, b'e')
+        nfs.link(14, 1, b'g')           # which had no name that is known
+        nfs.read(14)
+        self.assertEqual(self.path_of_reads(nfs), ['.../' + name for name in (
+            'tmp', 'lock', 'lock', 'a', 'c', 'a', 'a', 'e', 'g')])
 
     def compared(self, *captures):
         """Name, handles and Calls of each row."""
@@ -176,6 +211,21 @@ class Compound(Files):
         for file in (10, 11, 12):
             self.nfs.compound(putfh(file), READ)
         self.assertEqual(self.paths(3), ['/a', '/a/b', '/a/b/c'])
+
+    def test_two_names(self):
+        nfs = self.nfs
+        nfs.compound(putfh(5), SAVE, putfh(4), link(b'second'))
+        nfs.compound(putfh(5), READ)
+        nfs.compound(putfh(3), remove(b'h', 1))                     # fails
+        nfs.compound(putfh(5), READ)
+        nfs.compound(putfh(3), remove(b'h'))
+        nfs.compound(putfh(5), READ)
+        nfs.compound(putfh(3), look(b'sub'), look(b'second'), SAVE, putfh(2), look(b'dir'), link(b'third'))
+        nfs.compound(putfh(2), look(b'dir'), look(b'sub'), remove(b'second'))
+        nfs.compound(putfh(5), READ)
+        paths = self.paths(8)
+        self.assertEqual([paths[i] for i in (0, 2, 4, 7)],
+                         ['/exp/dir/h', '/exp/dir/h', '/exp/dir/sub/second', '/exp/dir/third'])
 
     def test_renamed_on_the_way(self):
         """Directories that were passed by name alone follow a RENAME, and are known again by their handle."""

@@ -60,6 +60,13 @@ class Nfs:
         self.rpc(3, 14, opaque(handle(directory)) + opaque(name) + opaque(handle(to)) + opaque(new_name),
                  words(0) + (bytes(4) + ATTRIBUTES) * 2)
 
+    def link(self, file, directory, name, status=0):
+        self.rpc(3, 15, opaque(handle(file)) + opaque(handle(directory)) + opaque(name),
+                 words(status) + ATTRIBUTES + bytes(4) + ATTRIBUTES)
+
+    def remove(self, directory, name, status=0):
+        self.rpc(3, 12, opaque(handle(directory)) + opaque(name), words(status) + bytes(4) + ATTRIBUTES)
+
     # NFSv4: each operation is its number, its arguments, its results or its status where it fails
     def compound(self, *operations):
         results = []
@@ -91,3 +98,11 @@ def look(name, result=b''):
 
 def rename(name, new_name, result=CHANGE * 2):
     return 29, opaque(name) + opaque(new_name), result
+
+
+def link(name, result=CHANGE):
+    return 11, opaque(name), result
+
+
+def remove(name, result=CHANGE):
+    return 28, opaque(name), result
