@@ -152,35 +152,92 @@ static GArray *rows_of(struct side sides[2])
 
 /* -- text ------------------------------------------------------------------------------------- */
 
-enum { W_COUNT = 8, W_RATE = 8, W_MS = 10, W_CHANGE = 9, W_VERDICT = 11 };
+/* In their order. The name comes last, as it may be long; so on a terminal that is narrow, columns
+ * are left out for it: the larger `rank` is, the sooner. Rank 0 stays. */
+enum measure { OPS, RATE, MEAN, MEAN_CHANGE, P95, P95_CHANGE, RETRANS, ERRS, VERDICT };
 
-static void cell(struct out *out, int width, const char *text)
+enum { W_COUNT = 8, W_RATE = 8, W_MS = 10, W_CHANGE = 9, W_FEW = 6, W_VERDICT = 11 };
+
+static const struct {
+    const char *titles[2]; /* the second NULL: it is one column */
+    int width;
+    unsigned rank;
+} columns[] = {
+    [OPS] = {{"ops A", "B"}, W_COUNT, 1},       [RATE] = {{"ops/s A", "B"}, W_RATE, 5},
+    [MEAN] = {{"mean A ms", "B"}, W_MS, 0},     [MEAN_CHANGE] = {{"change", NULL}, W_CHANGE, 0},
+    [P95] = {{"p95 A", "B"}, W_MS, 4},          [P95_CHANGE] = {{"change", NULL}, W_CHANGE, 4},
+    [RETRANS] = {{"retr A", "B"}, W_FEW, 3},    [ERRS] = {{"errs A", "B"}, W_FEW, 2},
+    [VERDICT] = {{"B is", NULL}, W_VERDICT, 0},
+};
+
+struct table {
+    struct out *out;
+    unsigned most_rank; /* of the columns that are shown */
+};
+
+static size_t width_of(unsigned most_rank)
+{
+    size_t width = 0;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
+        if (columns[i].rank <= most_rank)
+            width += (size_t)(columns[i].width + 1) * (columns[i].titles[1] ? 2 : 1);
+    return width;
+}
+
+static const struct group *either(const struct row *row)
+{
+    return row->of[0] ? row->of[0] : row->of[1];
+}
+
+static struct table table_of(struct out *out, const GArray *rows, guint most)
+{
+    enum { NAME = 18, BESIDE = 16, ALL = 5 };
+    struct table table = {out, ALL};
+    size_t name = NAME;
+
+    for (guint k = 0; k < rows->len && k < most; k++) {
+        const char *apart = either(&g_array_index(rows, struct row, k))->apart;
+
+        if (apart)
+            name = MAX(name, strlen(apart) + BESIDE);
+    }
+    while (out->width > 0 && table.most_rank > 0 && width_of(table.most_rank) + name > out->width)
+        table.most_rank--;
+    return table;
+}
+
+static void cell(const struct table *table, enum measure which, const char *text)
 {
     char padded[64];
 
-    snprintf(padded, sizeof(padded), "%*s ", width, text);
-    out_text(out, padded);
+    if (columns[which].rank > table->most_rank)
+        return;
+    snprintf(padded, sizeof(padded), "%*s ", columns[which].width, text);
+    out_text(table->out, padded);
 }
 
-static void number(struct out *out, int width, bool known, const char *format, double value)
+static void number(const struct table *table, enum measure which, bool known, const char *format,
+                   double value)
 {
     char text[48] = "-";
 
     if (known)
         snprintf(text, sizeof(text), format, value);
-    cell(out, width, text);
+    cell(table, which, text);
 }
 
 /* "+12.5 %"; nothing is more than infinitely more. */
-static void change(struct out *out, bool known, double before, double after)
+static void change(const struct table *table, enum measure which, bool known, double before,
+                   double after)
 {
     double percent = before > 0 ? (after - before) / before * 100 : 0;
 
     known = known && before > 0;
     if (percent < 1000)
-        number(out, W_CHANGE, known, "%+.1f %%", percent);
+        number(table, which, known, "%+.1f %%", percent);
     else
-        number(out, W_CHANGE, known, "%+.0f %%", percent);
+        number(table, which, known, "%+.0f %%", percent);
 }
 
 static bool answered(const struct group *g)
@@ -188,7 +245,8 @@ static bool answered(const struct group *g)
     return g && g->latency.count > 0;
 }
 
-static void measures(struct out *out, const struct row *row, int64_t (*of)(const struct latency *))
+static void measures(const struct table *table, enum measure which, const struct row *row,
+                     int64_t (*of)(const struct latency *))
 {
     bool both = answered(row->of[0]) && answered(row->of[1]) && row->verdict != NOT_KNOWN;
     double ms[2] = {0};
@@ -196,9 +254,9 @@ static void measures(struct out *out, const struct row *row, int64_t (*of)(const
     for (int i = 0; i < 2; i++) {
         if (answered(row->of[i]))
             ms[i] = (double)of(&row->of[i]->latency) / 1e6;
-        number(out, W_MS, answered(row->of[i]), "%.3f", ms[i]);
+        number(table, which, answered(row->of[i]), "%.3f", ms[i]);
     }
-    change(out, both, ms[0], ms[1]);
+    change(table, which + 1, both, ms[0], ms[1]);
 }
 
 static int64_t p95(const struct latency *latency)
@@ -206,25 +264,26 @@ static int64_t p95(const struct latency *latency)
     return latency_percentile(latency, 95);
 }
 
-static void text_row(struct out *out, const struct side sides[2], const struct row *row)
+static void text_row(const struct table *table, const struct side sides[2], const struct row *row)
 {
-    const struct group *shown = row->of[0] ? row->of[0] : row->of[1];
+    const struct group *shown = either(row);
+    struct out *out = table->out;
 
     for (int i = 0; i < 2; i++)
-        number(out, W_COUNT, row->of[i] != NULL, "%.0f",
-               row->of[i] ? (double)row->of[i]->calls : 0);
+        number(table, OPS, row->of[i] != NULL, "%.0f", row->of[i] ? (double)row->of[i]->calls : 0);
     for (int i = 0; i < 2; i++)
-        number(out, W_RATE, row->of[i] && sides[i].span_ns > 0, "%.1f",
+        number(table, RATE, row->of[i] && sides[i].span_ns > 0, "%.1f",
                row->of[i] ? (double)row->of[i]->calls * 1e9 / (double)sides[i].span_ns : 0);
-    measures(out, row, latency_mean);
-    measures(out, row, p95);
+    measures(table, MEAN, row, latency_mean);
+    measures(table, P95, row, p95);
     for (int i = 0; i < 2; i++)
-        number(out, 6, row->of[i] != NULL, "%.0f",
+        number(table, RETRANS, row->of[i] != NULL, "%.0f",
                row->of[i] ? (double)row->of[i]->retransmitted : 0);
     for (int i = 0; i < 2; i++)
-        number(out, 6, row->of[i] != NULL, "%.0f", row->of[i] ? (double)row->of[i]->errors : 0);
+        number(table, ERRS, row->of[i] != NULL, "%.0f",
+               row->of[i] ? (double)row->of[i]->errors : 0);
     out_style(out, row->verdict == SLOWER ? OUT_WARNING : OUT_PLAIN);
-    cell(out, W_VERDICT, verdicts[row->verdict]);
+    cell(table, VERDICT, verdicts[row->verdict]);
     out_style(out, OUT_PLAIN);
     group_put_name(shown, shown->name, out);
     out_line(out);
@@ -267,28 +326,19 @@ static void text_side(struct out *out, const struct side *side, char letter)
 static void text(struct out *out, const struct side sides[2], const GArray *rows, guint most,
                  struct json_key by)
 {
-    static const struct {
-        const char *title;
-        int width;
-    } titles[] = {{"ops A", W_COUNT},   {"B", W_COUNT},
-                  {"ops/s A", W_RATE},  {"B", W_RATE},
-                  {"mean A ms", W_MS},  {"B", W_MS},
-                  {"change", W_CHANGE}, {"p95 A", W_MS},
-                  {"B", W_MS},          {"change", W_CHANGE},
-                  {"retr A", 6},        {"B", 6},
-                  {"errs A", 6},        {"B", 6},
-                  {"B is", W_VERDICT}};
+    struct table table = table_of(out, rows, most);
 
     for (int i = 0; i < 2; i++)
         text_side(out, &sides[i], (char)('A' + i));
     out_style(out, OUT_HEADING);
-    for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
-        cell(out, titles[i].width, titles[i].title);
+    for (enum measure which = 0; which < G_N_ELEMENTS(columns); which++)
+        for (int i = 0; i < 2 && columns[which].titles[i]; i++)
+            cell(&table, which, columns[which].titles[i]);
     out_text(out, by.name);
     out_style(out, OUT_PLAIN);
     out_line(out);
     for (guint k = 0; k < rows->len && k < most; k++)
-        text_row(out, sides, &g_array_index(rows, struct row, k));
+        text_row(&table, sides, &g_array_index(rows, struct row, k));
 }
 
 /* -- JSON ------------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "columns.h"
 #include "command.h"
 #include "out/json_writer.h"
 #include "pager.h"
@@ -81,6 +82,7 @@ void fit_lines(struct out *out, bool fold)
     out->fold = fold;
     if (columns >= 20)
         out->width = columns;
+    out->columns = columns_of_character;
 }
 
 int end_output(struct out *out, int status)

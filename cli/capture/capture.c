@@ -89,7 +89,7 @@ static int run(const struct command *command, int argc, char **argv)
          "Cut the bytes of data items to their headers; decode, rpcs and credits stay exact", NULL},
         {"rpcrdma-only", 0, 0, G_OPTION_ARG_NONE, &only, "Leave out what is not RPC-over-RDMA",
          NULL},
-        {"trigger", 0, 0, G_OPTION_ARG_STRING, &capture.event.expression,
+        {"trigger", 0, 0, G_OPTION_ARG_FILENAME, &capture.event.expression,
          "Write nothing until this happens; then a file with what was before and after",
          "EXPRESSION"},
         {"pre", 0, 0, G_OPTION_ARG_STRING, &pre,

@@ -4,6 +4,7 @@
 
 #include "capture/list.h"
 #include "finish.h"
+#include "columns.h"
 #include "out/escape.h"
 #include "out/json_writer.h"
 #include "source/device.h"
@@ -22,7 +23,7 @@ static void put_column(struct out *out, const char *text, size_t width)
     size_t n = 0;
 
     while (text < end) {
-        n += escape_next(&text, end, piece);
+        n += columns_of_text(piece, escape_next(&text, end, piece));
         out_text(out, piece);
     }
     out_blanks(out, (n < width ? width - n : 0) + 1);

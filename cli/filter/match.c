@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "columns.h"
 #include "out/address.h"
 #include "out/escape.h"
 
@@ -321,7 +322,7 @@ void filter_complain(const char *command, const char *option, const char *text,
     part = g_strndup(text, error->at);
     escape_text(before, sizeof(before), part);
     g_free(part);
-    column = g_utf8_validate(before, -1, NULL) ? (size_t)g_utf8_strlen(before, -1) : strlen(before);
+    column = columns_of_text(before, strlen(before));
     n = error->length < 60 ? error->length : 60;
     memset(caret, ' ', column);
     caret[column] = '^';

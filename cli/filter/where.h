@@ -9,9 +9,11 @@
 #include "command.h"
 #include "filter/filter.h"
 
+/* FILENAME: as it was given. What GLib makes of a text goes by the locale, which the command does
+ * not have: there would be no names but of ASCII. */
 #define WHERE_OPTION(text)                                                                         \
     {                                                                                              \
-        "where", 0, 0, G_OPTION_ARG_STRING, (text),                                                \
+        "where", 0, 0, G_OPTION_ARG_FILENAME, (text),                                              \
             "Only what matches: fields of rpcrdma fields, with Wireshark's operators",             \
             "EXPRESSION"                                                                           \
     }

@@ -6,7 +6,7 @@
 
 #include "out/hex.h"
 
-static uint32_t code_of(const unsigned char *p, size_t length)
+uint32_t escape_code(const unsigned char *p, size_t length)
 {
     uint32_t code = length == 1 ? p[0] : p[0] & (0x7fu >> length);
 
@@ -30,14 +30,14 @@ size_t escape_utf8(const unsigned char *p, size_t n)
     for (size_t i = 1; i < length; i++)
         if ((p[i] & 0xc0) != 0x80)
             return 0;
-    code = code_of(p, length);
+    code = escape_code(p, length);
     return code >= least[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? length
                                                                                          : 0;
 }
 
 bool escape_plain(const unsigned char *p, size_t length)
 {
-    uint32_t code = code_of(p, length);
+    uint32_t code = escape_code(p, length);
 
     if (code < 0x20 || (code >= 0x7f && code < 0xa0))
         return false;

@@ -12,11 +12,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { ESCAPE_MOST = 20 }; /* one character, shown, with its end */
 
 /* Length of the UTF-8 sequence at p, of which n bytes are there; 0 where there is none. */
 size_t escape_utf8(const unsigned char *p, size_t n);
+
+/* The character that the sequence of that length is. */
+uint32_t escape_code(const unsigned char *p, size_t length);
 
 /* Whether the sequence of that length is shown as it is. */
 bool escape_plain(const unsigned char *p, size_t length);

@@ -291,9 +291,14 @@ static size_t line_begin(const struct out *out)
     return at;
 }
 
-static bool within_character(char c)
+/* The columns of the character at *at, which becomes the next one's place. */
+static unsigned columns_at(const struct out *out, size_t *at)
 {
-    return (c & 0xc0) == 0x80;
+    const unsigned char *p = (const unsigned char *)out->buf + *at;
+    size_t length = *p < 0x80 ? 1 : escape_utf8(p, out->n - *at);
+
+    *at += length > 0 ? length : 1;
+    return length > 1 && out->columns ? out->columns(escape_code(p, length)) : 1;
 }
 
 size_t out_columns_left(const struct out *out)
@@ -305,7 +310,7 @@ size_t out_columns_left(const struct out *out)
     for (size_t at = line_begin(out), next; at < out->n; at = next) {
         next = behind_style(out, at);
         if (next == at)
-            column += !within_character(out->buf[next++]);
+            column += columns_at(out, &next);
     }
     return out->width > column ? out->width - column : 0;
 }
@@ -322,12 +327,10 @@ static void cut(struct out *out)
             at = next;
             continue;
         }
-        if (!within_character(out->buf[at])) {
-            if (column + 1 == out->width)
-                end = at;
-            column++;
-        }
-        at++;
+        column += columns_at(out, &next);
+        if (column >= out->width && end == 0)
+            end = at;
+        at = next;
     }
     if (column <= out->width || end == 0)
         return;
@@ -365,9 +368,7 @@ static void fold(struct out *out)
         }
         if (out->buf[at] == ' ' && column > FOLD_INDENT)
             blank = at;
-        if (!within_character(out->buf[at]))
-            column++;
-        at++;
+        column += columns_at(out, &at);
         if (column > out->width && blank > 0 && out->n + FOLD_INDENT <= OUT_SIZE - OUT_SLACK) {
             memmove(out->buf + blank + 1 + FOLD_INDENT, out->buf + blank + 1, out->n - blank - 1);
             out->buf[blank] = '\n';

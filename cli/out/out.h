@@ -31,6 +31,8 @@ struct out {
     bool lines;     /* somebody waits for each line: flush at its end */
     unsigned width; /* columns: longer lines are cut, or folded; 0: they stay as they are */
     bool fold;
+    /* that a character which is not ASCII takes; NULL: one */
+    unsigned (*columns)(uint32_t character);
     bool color;     /* styles show */
     /* takes what is written in place of the descriptor: 0 or an errno; NULL: nobody does */
     int (*write)(void *context, const char *bytes, size_t n);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "columns.h"
 #include "out/escape.h"
 #include "rpcs/groups.h"
 
@@ -112,21 +113,18 @@ static struct table table_of(const struct groups *groups, size_t top, struct out
     return table;
 }
 
-static size_t columns_in(const char *piece, size_t n)
-{
-    return (size_t)g_utf8_strlen(piece, (gssize)n);
-}
-
 /* Shows it without its first columns, as many as *skip says at most. */
 static void put_end(struct out *out, const char *text, size_t *skip)
 {
     const char *end = text + strlen(text);
     char piece[ESCAPE_MOST];
+    bool begun = *skip == 0;
 
     while (text < end) {
-        size_t n = escape_next(&text, end, piece), wide = columns_in(piece, n);
+        size_t n = escape_next(&text, end, piece), wide = columns_of_text(piece, n);
 
-        if (*skip == 0)
+        begun |= *skip == 0 && wide > 0; /* what stands over another character goes with it */
+        if (begun)
             out_bytes(out, piece, n);
         *skip -= MIN(*skip, wide);
     }
@@ -139,7 +137,7 @@ static size_t columns_of(const char *text)
     size_t sum = 0;
 
     while (text < end)
-        sum += columns_in(piece, escape_next(&text, end, piece));
+        sum += columns_of_text(piece, escape_next(&text, end, piece));
     return sum;
 }
 

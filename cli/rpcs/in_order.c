@@ -49,6 +49,7 @@ struct order *order_new(struct out *out, struct view *view, size_t max_bytes)
     SLIST_INIT(&order->spare);
     if (out_open(&order->memory, -1)) {
         order->memory.color = out->color;
+        order->memory.columns = out->columns;
         order->memory.width = out->width; /* lines are made to fit */
         order->memory.fold = out->fold;
         return order;

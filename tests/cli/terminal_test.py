@@ -10,11 +10,17 @@ import struct
 import subprocess
 import sys
 import termios
+import unicodedata
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
 # pylint: disable=wrong-import-position
 import command
 from nfs_talk import Nfs
+
+def columns_of(text):
+    return sum(0 if unicodedata.category(one) in ('Mn', 'Me', 'Cf') else 1 + (unicodedata.east_asian_width(one) in 'WF')
+               for one in text)
+
 
 STYLE = re.compile('\x1b\\[[0-9;]*m')
 
@@ -153,6 +159,45 @@ class Terminal(command.CommandTest):
                 self.assertNotIn('\x1b', text)
             _, text = self.run_on('diff', '--no-pager', '--color', 'never', '--per', 'file', path, path, columns=180)
             self.assertEqual({line[-9:] for line in text.splitlines()[3:]}, {'0b0b0b0b)', '0c0c0c0c)', '03030303)'}, text)
+
+    def test_wide_characters(self):
+        """CJK and emoji take two columns, combining characters none: lines fit, and are cut between characters."""
+        for name in ('\u6587\u4ef6\u540d' * 20, '\U0001f600' * 40, 'e\u0301' * 60, 'x\u6587' * 30):
+            nfs = Nfs()
+            for directory, file in ((1, 11), (2, 12)):
+                nfs.lookup(directory, name.encode(), file)
+            nfs.lookup(3, (name[:9] + 'only').encode(), 13)
+            path = nfs.save(os.path.join(self.folder, 'files.pcap'))
+            for columns in (80, 81, 120, 121, 160):
+                plain = ('--no-pager', '--color', 'never')
+                for arguments in (('rpcs', '--per', 'file', path), ('rpcs', path), ('diff', '--per', 'file', path, path)):
+                    _, text = self.run_on(*arguments, *plain, columns=columns)
+                    self.assertLessEqual(max(map(columns_of, text.splitlines()[2 * (arguments[0] == 'diff'):])), columns, text)
+                    self.assertEqual(re.findall('[\u2026\n ]\u0301', text), [])
+                _, text = self.run_on('rpcs', '--per', 'file', path, *plain, columns=columns)
+                long = [line for line in text.splitlines() if line.endswith(('0b0b0b0b)', '0c0c0c0c)'))]
+                self.assertEqual(len(long), 2, text)
+                for line in long:  # no column is left but one that a wide character does not fit in
+                    self.assertGreaterEqual(columns_of(line), min(columns - 1, columns_of(name)), text)
+            run = subprocess.run([command.RPCRDMA, 'rpcs', '--where', f'rpcs.path == "{name}" &', path], check=False,
+                                 capture_output=True, text=True)
+            shown, mark = run.stderr.splitlines()[1:3]
+            self.assertEqual(mark.index('^'), columns_of(shown[:shown.rindex('&')]), run.stderr)
+            for where, found in ((f'rpcs.path contains "{name[0]}"', 3), (f'rpcs.path == ".../{name}"', 2)):
+                self.assertEqual(len(self.run_command('rpcs', '--json', '--where', where, path).splitlines()), found)
+
+    def test_diff_has_names(self):
+        """Columns are left out for what is compared, the least important first."""
+        path = command.capture()
+        whole = [line.split()[-2:] for line in self.run_command('diff', path, path).splitlines()[3:]]
+        for columns in (80, 100, 120, 139, 170):
+            _, text = self.run_on('diff', '--no-pager', '--color', 'never', path, path, columns=columns)
+            lines = text.splitlines()
+            self.assertTrue(lines[2].endswith('operation'), text)
+            self.assertEqual([line.split()[-2:] for line in lines[3:]], whole, text)
+            self.assertLessEqual(max(map(len, lines[2:])), columns, text)
+            for title in ('mean A ms', 'change', 'B is', *(('ops A',) if columns >= 80 else ())):
+                self.assertIn(title, lines[2])
 
     def test_json_is_whole(self):
         arguments = ('rpcs', '--json', command.capture())
