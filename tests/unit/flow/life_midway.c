@@ -4,7 +4,6 @@
 
 #include "flow/life.h"
 
-enum { MSG = 0, NFS = 100003, READ = 6 };
 #define SECOND INT64_C(1000000000)
 
 static struct rpc_rig rig;
@@ -40,13 +39,7 @@ static void begin(void)
 
 static void call(uint32_t xid)
 {
-    struct rpc_header h;
-    struct rpc_bytes bytes;
-
-    rpc_call_header(&bytes, xid, NFS, 3, READ);
-    rpc_fill(&bytes, 20, 1);
-    rpc_header_init(&h, xid, MSG);
-    rpc_send(&rig, true, &h, bytes.data, bytes.n);
+    rpc_send_read_call(&rig, xid);
 }
 
 static void reply(uint32_t xid)

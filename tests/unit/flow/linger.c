@@ -3,7 +3,7 @@
  */
 #include "rpc_rig.h"
 
-enum { MSG = 0, NFS = 100003, READ = 6, LINGER = 10, MOST = 8 };
+enum { LINGER = 10, MOST = 8 };
 #define SECOND INT64_C(1000000000)
 
 static struct rpc_rig rig;
@@ -43,13 +43,7 @@ static int teardown(void **state)
 
 static void call(uint32_t xid)
 {
-    struct rpc_header h;
-    struct rpc_bytes bytes;
-
-    rpc_call_header(&bytes, xid, NFS, 3, READ);
-    rpc_fill(&bytes, 20, 1);
-    rpc_header_init(&h, xid, MSG);
-    rpc_send(&rig, true, &h, bytes.data, bytes.n);
+    rpc_send_read_call(&rig, xid);
 }
 
 /* The Call before it has no Reply. */

@@ -107,22 +107,6 @@ static void send_read_call(uint32_t xid, uint32_t offered, uint32_t segments)
     rpc_send(&rig, true, &h, call.data, call.n);
 }
 
-static uint32_t read_reply(struct rpc_bytes *b, uint32_t xid, uint32_t n)
-{
-    uint32_t at;
-
-    rpc_reply_header(b, xid);
-    rpc_put(b, 0);
-    rpc_put(b, 0); /* no attributes */
-    rpc_put(b, n);
-    rpc_put(b, 1);
-    rpc_put(b, n);
-    at = b->n;
-    rpc_fill(b, n, 9);
-    rpc_pad(b);
-    return at;
-}
-
 static void a_write_chunk_goes_where_the_binding_says(void **state)
 {
     struct rpc_header h;
@@ -136,7 +120,7 @@ static void a_write_chunk_goes_where_the_binding_says(void **state)
         uint32_t first = written < 4096 ? written : 4096;
 
         send_read_call(xid, 8192, 2);
-        at = read_reply(&whole, xid, n);
+        at = put_padded_read_reply(&whole, xid, n);
         part = whole;
         take_out(&part, at, at + (variant == 2 ? n : padded(n)));
         rpc_write(&rig, false, 51, 8, whole.data + at, first, RIG_PMTU, UINT32_MAX);
@@ -166,7 +150,7 @@ static void an_unused_chunk_and_a_shorter_write_list(void **state)
         uint32_t xid = 500 + returned;
 
         send_read_call(xid, 8192, 1);
-        read_reply(&whole, xid, 40);
+        put_padded_read_reply(&whole, xid, 40);
         rpc_header_init(&h, xid, MSG);
         if (returned)
             rpc_add_write(&h, true, 51, 8, 0);
@@ -187,7 +171,7 @@ static void what_is_returned_wrongly_is_named(void **state)
 
     (void)state;
     send_read_call(550, 4096, 1);
-    at = read_reply(&whole, 550, 64);
+    at = put_padded_read_reply(&whole, 550, 64);
     part = whole;
     take_out(&part, at, at + 64);
     rpc_write(&rig, false, 51, 8, whole.data + at, 64, RIG_PMTU, UINT32_MAX);
@@ -282,7 +266,7 @@ static void a_reply_chunk_alone_and_with_a_write_chunk(void **state)
         rpc_add_reply(&h, 72, 0x100, 64);
         rpc_add_reply(&h, 73, 0x200, 5000);
         rpc_send(&rig, true, &h, call.data, call.n);
-        at = read_reply(&whole, xid, 1001);
+        at = put_padded_read_reply(&whole, xid, 1001);
         part = whole;
         if (with_write) {
             take_out(&part, at, at + 1004);

@@ -44,15 +44,22 @@ static inline uint32_t put_write_call(uint32_t xid, uint32_t n)
 /* Likewise the Reply to an NFSv3 READ. */
 static inline uint32_t put_read_reply(uint32_t xid, uint32_t n, uint8_t seed)
 {
-    rpc_reply_header(&whole, xid);
-    rpc_put(&whole, 0); /* status, no attributes, count, eof */
-    rpc_put(&whole, 0);
-    rpc_put(&whole, n);
-    rpc_put(&whole, 1);
-    rpc_put(&whole, n);
+    rpc_read_reply_header(&whole, xid, n);
     part = whole;
     rpc_fill(&whole, n, seed);
     return part.n;
+}
+
+/* Likewise in b, with the data's XDR padding. */
+static inline uint32_t put_padded_read_reply(struct rpc_bytes *b, uint32_t xid, uint32_t n)
+{
+    uint32_t data;
+
+    rpc_read_reply_header(b, xid, n);
+    data = b->n;
+    rpc_fill(b, n, 9);
+    rpc_pad(b);
+    return data;
 }
 
 #endif

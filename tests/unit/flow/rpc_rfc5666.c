@@ -38,22 +38,6 @@ static void msg_with_a_position_zero_chunk(void **state)
     }
 }
 
-static uint32_t read_reply(struct rpc_bytes *b, uint32_t xid, uint32_t n)
-{
-    uint32_t at;
-
-    rpc_reply_header(b, xid);
-    rpc_put(b, 0);
-    rpc_put(b, 0); /* no attributes */
-    rpc_put(b, n);
-    rpc_put(b, 1);
-    rpc_put(b, n);
-    at = b->n;
-    rpc_fill(b, n, 9);
-    rpc_pad(b);
-    return at;
-}
-
 /* RFC 5666's Read-Read model: the Reply offers a read chunk, the Requester pulls it, RDMA_DONE. */
 static void read_read_replies(void **state)
 {
@@ -68,7 +52,7 @@ static void read_read_replies(void **state)
         rpc_call_header(&call, xid, OTHER, 1, 1);
         rpc_header_init(&h, xid, MSG);
         rpc_send(&rig, true, &h, call.data, call.n);
-        at = read_reply(&whole, xid, 3000);
+        at = put_padded_read_reply(&whole, xid, 3000);
         part = whole;
         take_out(&part, at, at + 3000);
         rpc_header_init(&h, xid, MSG);

@@ -185,6 +185,16 @@ void rpc_reply_header(struct rpc_bytes *b, uint32_t xid)
         rpc_put(b, w[i]);
 }
 
+void rpc_read_reply_header(struct rpc_bytes *b, uint32_t xid, uint32_t n)
+{
+    rpc_reply_header(b, xid);
+    rpc_put(b, 0); /* status */
+    rpc_put(b, 0); /* no attributes */
+    rpc_put(b, n);
+    rpc_put(b, 1); /* eof */
+    rpc_put(b, n);
+}
+
 void rpc_header_init(struct rpc_header *h, uint32_t xid, uint32_t type)
 {
     memset(h, 0, sizeof(*h));
@@ -250,6 +260,17 @@ void rpc_send(struct rpc_rig *r, bool from_a, struct rpc_header *h, const void *
     const uint8_t *message = encoded(h, payload, n, &len);
 
     rig_send(&r->rig, from_a ? &r->a : &r->b, from_a ? &r->b : &r->a, message, len);
+}
+
+void rpc_send_read_call(struct rpc_rig *r, uint32_t xid)
+{
+    struct rpc_header h;
+    struct rpc_bytes bytes;
+
+    rpc_call_header(&bytes, xid, 100003, 3, 6);
+    rpc_fill(&bytes, 20, 1);
+    rpc_header_init(&h, xid, 0);
+    rpc_send(r, true, &h, bytes.data, bytes.n);
 }
 
 void rpc_send_cut(struct rpc_rig *r, bool from_a, struct rpc_header *h,

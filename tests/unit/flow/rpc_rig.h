@@ -68,6 +68,8 @@ void rpc_pad(struct rpc_bytes *b);
 void rpc_call_header(struct rpc_bytes *b, uint32_t xid, uint32_t program, uint32_t version,
                      uint32_t procedure);
 void rpc_reply_header(struct rpc_bytes *b, uint32_t xid);
+/* The Reply to an NFSv3 READ up to its data, of which n bytes are to follow. */
+void rpc_read_reply_header(struct rpc_bytes *b, uint32_t xid, uint32_t n);
 
 /* A version 1 header in preparation; add lists, then send it with a payload. */
 struct rpc_header {
@@ -92,6 +94,9 @@ void rpc_send(struct rpc_rig *r, bool from_a, struct rpc_header *h, const void *
 /* Likewise in one packet, of which `caplen` bytes were captured. */
 void rpc_send_cut(struct rpc_rig *r, bool from_a, struct rpc_header *h,
                   const struct rpc_bytes *payload, uint32_t caplen);
+
+/* An NFSv3 READ Call of a, without chunks. */
+void rpc_send_read_call(struct rpc_rig *r, uint32_t xid);
 
 /* RDMA Write in packets of `part` bytes. skip: this packet (from 0) is not captured; UINT32_MAX
  * none. */
