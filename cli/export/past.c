@@ -48,7 +48,7 @@ static const char *const statements[] = {
                " WHERE export = m.export AND block = m.block + 1)))",
 };
 
-bool past_prepare(const struct past *p, const char *sql, sqlite3_stmt **statement)
+static bool prepare(const struct past *p, const char *sql, sqlite3_stmt **statement)
 {
     return p->lib->sqlite3_prepare_v2(p->db, sql, -1, statement, NULL) == SQLITE_OK;
 }
@@ -74,7 +74,7 @@ static bool step(const struct past *p, enum past_statement which, const int64_t 
 bool past_ask(const struct past *p, const char *sql, int64_t *value)
 {
     sqlite3_stmt *statement = NULL;
-    bool good = past_prepare(p, sql, &statement) && p->lib->sqlite3_step(statement) == SQLITE_ROW;
+    bool good = prepare(p, sql, &statement) && p->lib->sqlite3_step(statement) == SQLITE_ROW;
 
     if (good)
         *value = p->lib->sqlite3_column_int64(statement, 0);
@@ -93,7 +93,7 @@ bool past_new(const struct sqlite_calls *lib, sqlite3 *db, struct past **past)
     p->taken = g_array_new(FALSE, FALSE, sizeof(int64_t));
     p->by_export = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     for (int i = 0; i < N_STATEMENTS; i++)
-        if (!past_prepare(p, statements[i], &p->statement[i]))
+        if (!prepare(p, statements[i], &p->statement[i]))
             return false;
     if (!past_ask(p, "SELECT EXISTS (SELECT 1 FROM open_rows)", &value))
         return false;

@@ -64,7 +64,6 @@ struct past {
     struct past_told told;
 };
 
-bool past_prepare(const struct past *past, const char *sql, sqlite3_stmt **statement);
 bool past_ask(const struct past *past, const char *sql, int64_t *value);
 void past_bind(const struct past *past, enum past_statement which, const int64_t *numbers, int n);
 

@@ -100,6 +100,5 @@ const struct rpcrdma_field *filter_field(filter_records records, const char *nam
 /* literal.c: what `text` can mean for the field; false with a problem. */
 bool literal_parse(struct literal *literal, const struct rpcrdma_field *field, const char *text,
                    bool quoted, enum filter_relation relation, char *problem, size_t size);
-bool filter_is_address(const struct rpcrdma_field *field);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define STEPS_MOST "100000" /* of a regular expression in one text: a millisecond or two */
 
-bool filter_is_address(const struct rpcrdma_field *field)
+static bool is_address(const struct rpcrdma_field *field)
 {
     static const char *const keys[] = {"src", "dst", "client", "server"};
 
@@ -154,7 +154,7 @@ bool literal_parse(struct literal *literal, const struct rpcrdma_field *field, c
     }
     if (relation == CONTAINS)
         return true;
-    if (filter_is_address(field) && !(g_str_has_prefix(text, "LID ") && quoted))
+    if (is_address(field) && !(g_str_has_prefix(text, "LID ") && quoted))
         return address(literal, text, problem, size);
     if (field->base == RPCRDMA_BASE_BOOL) {
         literal->is_number = true;

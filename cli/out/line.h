@@ -7,9 +7,6 @@
 #include "flow/flow.h"
 #include "out/out.h"
 
-/* "NFS V3 READ " of the Call, or nothing where it is not known. */
-void line_put_procedure(struct out *out, const struct rpcrdma_flow_message *m);
-
 /* "NFS V3 READ Call ", "Reply ", and why a Reply is no success. */
 void line_put_rpc(struct out *out, const struct rpcrdma_flow_message *m);
 

@@ -13,8 +13,8 @@
 #include "upper/names.h"
 #include "wire/field.h"
 
-/* "NFS V3 READ", or "program 400122 V1 procedure 3" */
-void line_put_procedure(struct out *out, const struct rpcrdma_flow_message *m)
+/* "NFS V3 READ " or "program 400122 V1 procedure 3 " of the Call; nothing where it is not known. */
+static void put_procedure(struct out *out, const struct rpcrdma_flow_message *m)
 {
     const struct rpcrdma_rpc *call = view_call(m);
     const char *program, *procedure = view_procedure(m);
@@ -68,7 +68,7 @@ static void put_reply_status(struct out *out, const struct rpcrdma_rpc *rpc)
 
 void line_put_rpc(struct out *out, const struct rpcrdma_flow_message *m)
 {
-    line_put_procedure(out, m);
+    put_procedure(out, m);
     if (m->direction == RPCRDMA_DIRECTION_CALL)
         out_literal(out, "Call ");
     else if (m->direction == RPCRDMA_DIRECTION_REPLY)

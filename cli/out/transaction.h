@@ -34,13 +34,11 @@ const char *transaction_status_operation(const struct rpcrdma_transaction *trans
 void transaction_json_times(struct json *json, const struct rpcrdma_transaction *transaction);
 void transaction_put_times(struct out *out, const struct rpcrdma_transaction *transaction);
 
-/* "lost_to_server", ... */
 /* "call 0.1, server 1.2, data 0.7, reply 0.2 ms; stalled ..."; size: 256 is enough. */
 void transaction_phases(const struct rpcrdma_phases *phases, int64_t stalled_ns,
                         enum rpcrdma_stall stalled_by, char *text, size_t size);
 void transaction_json_phases(struct json *json, const struct rpcrdma_phases *phases);
-const char *transaction_stall_text(enum rpcrdma_stall stall); /* "lost towards the client" */
-const char *transaction_stall_name(enum rpcrdma_stall stall);
+const char *transaction_stall_name(enum rpcrdma_stall stall); /* "lost_to_server" */
 
 /* Milliseconds with three digits: "0.512". */
 void put_milliseconds(struct out *out, int64_t ns);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-const char *transaction_stall_text(enum rpcrdma_stall stall)
+static const char *stall_text(enum rpcrdma_stall stall)
 {
     static const char *const texts[] = {
         [RPCRDMA_STALL_NONE] = "no cause",
@@ -40,7 +40,7 @@ void transaction_phases(const struct rpcrdma_phases *p, int64_t stalled_ns,
         n += snprintf(text + n, size - (size_t)n, ", captured at both ends");
     if (stalled_ns > 0 && (size_t)n < size)
         snprintf(text + n, size - (size_t)n, "; stalled %.3f ms: %s", (double)stalled_ns / 1e6,
-                 transaction_stall_text(stalled_by));
+                 stall_text(stalled_by));
 }
 
 void transaction_put_times(struct out *out, const struct rpcrdma_transaction *t)
@@ -49,7 +49,7 @@ void transaction_put_times(struct out *out, const struct rpcrdma_transaction *t)
         out_literal(out, ", stalled ");
         put_milliseconds(out, t->stalled_ns);
         out_literal(out, " ms: ");
-        out_text(out, transaction_stall_text(t->stalled_by));
+        out_text(out, stall_text(t->stalled_by));
     }
     if (t->reply.state == RPCRDMA_NOT_DELIVERED && (t->error || t->call_frame == 0))
         out_literal(out, ", Reply not delivered"); /* else it is the outcome */

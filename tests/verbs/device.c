@@ -37,7 +37,7 @@ int standin_refused(const char *step)
     return atoi(text + n + 1);
 }
 
-struct standin_context *standin_context(struct ibv_context *context)
+static struct standin_context *standin_context(struct ibv_context *context)
 {
     return (struct standin_context *)((char *)context - offsetof(struct verbs_context, context));
 }

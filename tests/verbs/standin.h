@@ -117,7 +117,6 @@ struct standin_device {
 uint64_t standin_number(const char *name, uint64_t otherwise);
 /* errno if this step is refused, 0 if not. */
 int standin_refused(const char *step);
-struct standin_context *standin_context(struct ibv_context *context);
 
 /* queue.c: its part of a context's operations */
 void standin_queue_ops(struct standin_context *context);

@@ -24,7 +24,8 @@ uint32_t random_below(uint32_t n)
     return next() % n;
 }
 
-uint32_t random_word(void)
+/* An edge, a small number or any. */
+static uint32_t random_word(void)
 {
     static const uint32_t edges[] = {0, 1, 2, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
 

@@ -25,7 +25,6 @@ struct random_message {
 
 void random_seed(uint64_t seed);
 uint32_t random_below(uint32_t n);
-uint32_t random_word(void); /* an edge, a small number or any */
 
 /* A message of `type`. `closed`: the XDR has no arm for an error code that the dialect does not
  * name. `first_word`: the payload has at least a word. */

@@ -76,9 +76,7 @@ int verbs_post(struct verbs *verbs);
 void verbs_refuse(const struct verbs *verbs, struct ibv_device *ib, enum verbs_step step,
                   int number, char *error, size_t size);
 
-/* sysfs.c. The first line of a file below the device's folder; false where there is none. */
-bool verbs_read(const struct ibv_device *ib, const char *file, char *line, size_t size);
-/* "mlx5_core"; "" where unknown. */
+/* sysfs.c. "mlx5_core"; "" where unknown. */
 void verbs_driver(const struct ibv_device *ib, char *name, size_t size);
 /* "eth2", the network interface of a port; "" where there is none. */
 void verbs_netdev(const struct ibv_device *ib, uint8_t port, char *name, size_t size);

@@ -22,7 +22,8 @@ static bool read_line(const char *path, char *line, size_t size)
     return n > 0;
 }
 
-bool verbs_read(const struct ibv_device *ib, const char *file, char *line, size_t size)
+/* The first line of a file below the device's folder; false where there is none. */
+static bool read_attribute(const struct ibv_device *ib, const char *file, char *line, size_t size)
 {
     char path[IBV_SYSFS_PATH_MAX + 128];
 
@@ -62,7 +63,7 @@ static void netdev_by_address(const struct ibv_device *ib, uint8_t port, char *n
 
     *name = '\0';
     snprintf(file, sizeof(file), "ports/%u/gids/0", port);
-    if (!verbs_read(ib, file, gid, sizeof(gid)) ||
+    if (!read_attribute(ib, file, gid, sizeof(gid)) ||
         sscanf(gid, "%4x:%4x:%4x:%4x:%4x:%4x:%4x:%4x", &w[0], &w[1], &w[2], &w[3], &w[4], &w[5],
                &w[6], &w[7]) != 8 ||
         (w[0] | w[1] | w[2]) == 0 || (w[3] | w[4] | w[5] | w[6] | w[7]) != 0)
@@ -87,7 +88,7 @@ void verbs_netdev(const struct ibv_device *ib, uint8_t port, char *name, size_t 
     char file[64];
 
     snprintf(file, sizeof(file), "ports/%u/gid_attrs/ndevs/0", port);
-    if (!verbs_read(ib, file, name, size) && !verbs_read(ib, "parent", name, size))
+    if (!read_attribute(ib, file, name, size) && !read_attribute(ib, "parent", name, size))
         netdev_by_address(ib, port, name, size);
 }
 

@@ -31,7 +31,7 @@ static bool grow(struct flow_rpcs *rpcs, struct rpc_iovec *iovec)
     return true;
 }
 
-void rpc_iovec_add(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, struct rpcrdma_iovec part_iov)
+static void add(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, struct rpcrdma_iovec part_iov)
 {
     struct rpcrdma_iovec *last = iovec->count > iovec->apart ? &iovec->at[iovec->count - 1] : NULL;
 
@@ -56,7 +56,7 @@ void rpc_iovec_fill(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, enum rpcrdm
     while (length > 0) {
         uint32_t n = length > UINT32_MAX ? UINT32_MAX : (uint32_t)length;
 
-        rpc_iovec_add(rpcs, iovec, (struct rpcrdma_iovec){.kind = kind, .length = n});
+        add(rpcs, iovec, (struct rpcrdma_iovec){.kind = kind, .length = n});
         length -= n;
     }
 }
@@ -66,8 +66,7 @@ void rpc_iovec_parts(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, const stru
     for (const struct rpc_part *p = parts->first; p; p = p->next) {
         if (p->at > iovec->length)
             rpc_iovec_fill(rpcs, iovec, RPCRDMA_IOVEC_LOST, p->at - iovec->length);
-        rpc_iovec_add(rpcs, iovec,
-                      (struct rpcrdma_iovec){RPCRDMA_IOVEC_INLINE, p->caplen, p->data});
+        add(rpcs, iovec, (struct rpcrdma_iovec){RPCRDMA_IOVEC_INLINE, p->caplen, p->data});
         rpc_iovec_fill(rpcs, iovec, RPCRDMA_IOVEC_CUT, p->len - p->caplen);
     }
 }
@@ -92,7 +91,7 @@ void rpc_iovec_region(struct flow_rpcs *rpcs, struct rpc_iovec *iovec,
             kind = RPCRDMA_IOVEC_LOST;
         else if (!run.captured && region->keep)
             kind = region->dropped ? RPCRDMA_IOVEC_DROPPED : RPCRDMA_IOVEC_CUT;
-        rpc_iovec_add(rpcs, iovec, (struct rpcrdma_iovec){kind, run.length, run.data});
+        add(rpcs, iovec, (struct rpcrdma_iovec){kind, run.length, run.data});
     }
 }
 
@@ -130,7 +129,7 @@ void rpc_reader_move(struct flow_rpcs *rpcs, struct rpc_reader *reader, struct r
             reader->index++;
             reader->used = 0;
         }
-        rpc_iovec_add(rpcs, to, part_iov);
+        add(rpcs, to, part_iov);
         length -= part_iov.length;
     }
 }

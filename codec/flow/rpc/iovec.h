@@ -20,7 +20,6 @@ struct rpc_iovec {
 };
 
 void rpc_iovec_reset(struct rpc_iovec *iovec);
-void rpc_iovec_add(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, struct rpcrdma_iovec part_iov);
 void rpc_iovec_parts(struct flow_rpcs *rpcs, struct rpc_iovec *iovec,
                      const struct rpc_parts *parts);
 /* [0, length) of a region; LOST where there is none (region NULL). */
