@@ -30,7 +30,7 @@ struct device_config {
 
 /* Counts since the device was opened. What it cannot count is unknown, which is not 0. */
 struct device_stats {
-    bool received_known, dropped_known, interface_dropped_known, failed_known;
+    bool received_known, dropped_known, interface_dropped_known;
     uint64_t received;          /* packets that passed the filter, where that is known */
     uint64_t dropped;           /* because we were too slow: no buffer was free */
     uint64_t interface_dropped; /* by the interface, before they came to a buffer */

@@ -273,7 +273,7 @@ bool rpcrdma_stream_judge(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
 
 /* ddp.c */
 enum rpcrdma_plausible { RPCRDMA_PLAUSIBLE_NO, RPCRDMA_PLAUSIBLE_MAYBE, RPCRDMA_PLAUSIBLE_YES };
-enum { RPCRDMA_FPDU_HEADER = 20, RPCRDMA_FPDU_LEAST = 20 };
+enum { RPCRDMA_FPDU_HEADER = 20 }; /* the length field, and an untagged header of DDP */
 /* Whether an FPDU can begin with these bytes (its length field first). MAYBE: too few of them. */
 enum rpcrdma_plausible rpcrdma_ddp_plausible(const uint8_t *fpdu, size_t caplen);
 /* The least ULPDU for what an FPDU (its length field captured) says it is; 0: it says nothing that

@@ -32,7 +32,6 @@ static void record(struct got_message *got, const struct rpcrdma_rpc_message *m)
                                 .has_call = m->call != NULL};
     got->bytes = flatten(m->iovec, m->n_iovec, m->length);
     if (m->n_unplaced_chunks > 0) {
-        got->loose_index = m->unplaced_chunks[0].index;
         got->loose_length = m->unplaced_chunks[0].length;
         got->unplaced_chunks = flatten(m->iovec + m->unplaced_chunks[0].first_iovec,
                                        m->unplaced_chunks[0].n_iovec, m->unplaced_chunks[0].length);

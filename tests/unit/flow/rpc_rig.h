@@ -20,7 +20,7 @@ struct got_message {
     uint64_t length, frame, send_frame;
     uint8_t *bytes; /* holes are 0xee */
     size_t n_unplaced_chunks;
-    uint32_t loose_index, loose_length;
+    uint32_t loose_length;
     uint8_t *unplaced_chunks;
     bool has_call;
     enum rpcrdma_rule_id rules[RPC_RIG_RULES];
