@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "others.h"
 
+#include <glib.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 enum { SHOWN = 8 };
 
@@ -47,51 +46,36 @@ static const char *name_of(const struct rpcrdma_net_other *other)
     return NULL;
 }
 
-struct line {
-    size_t n, size;
-    char *text;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
-{
-    size_t left = line->size - line->n;
-    va_list args;
-    int n;
-
-    va_start(args, format);
-    n = vsnprintf(line->text + line->n, left, format, args);
-    va_end(args);
-    line->n += (size_t)n < left ? (size_t)n : left - 1;
-}
-
-static void describe(struct line *line, const struct rpcrdma_net_other *other)
+static void describe(GString *line, const struct rpcrdma_net_other *other)
 {
     const char *name = name_of(other);
 
     switch (other->kind) {
     case RPCRDMA_OTHER_LINK:
-        add(line, "link type %" PRIu32 " (not known)", other->value);
+        g_string_append_printf(line, "link type %" PRIu32 " (not known)", other->value);
         break;
     case RPCRDMA_OTHER_ERF:
-        add(line, "ERF type %" PRIu32, other->value);
+        g_string_append_printf(line, "ERF type %" PRIu32, other->value);
         break;
     case RPCRDMA_OTHER_ETHERTYPE:
-        add(line, "EtherType 0x%04" PRIx32 " (%s)", other->value, name ? name : "not known");
+        g_string_append_printf(line, "EtherType 0x%04" PRIx32 " (%s)", other->value,
+                               name ? name : "not known");
         break;
     case RPCRDMA_OTHER_IP_PROTOCOL:
-        add(line, "IP protocol %" PRIu32 " (%s)", other->value, name ? name : "not known");
+        g_string_append_printf(line, "IP protocol %" PRIu32 " (%s)", other->value,
+                               name ? name : "not known");
         break;
     case RPCRDMA_OTHER_UDP_PORT:
-        add(line, "UDP port %" PRIu32, other->value);
+        g_string_append_printf(line, "UDP port %" PRIu32, other->value);
         break;
     case RPCRDMA_OTHER_TCP_PORT:
-        add(line, "TCP port %" PRIu32, other->value);
+        g_string_append_printf(line, "TCP port %" PRIu32, other->value);
         break;
     case RPCRDMA_OTHER_ENCRYPTED:
-        add(line, "EtherType 0x%04" PRIx32 ", encrypted", other->value);
+        g_string_append_printf(line, "EtherType 0x%04" PRIx32 ", encrypted", other->value);
         break;
     case RPCRDMA_OTHER_HEADER:
-        add(line, "headers that contradict each other");
+        g_string_append(line, "headers that contradict each other");
         break;
     }
 }
@@ -102,26 +86,26 @@ void others_collect(struct others *others, const struct rpcrdma_net *net)
     others->n = rpcrdma_net_others(net, others->entry, OTHERS);
 }
 
-void others_text(const struct others *others, char *text, size_t size)
+char *others_text(const struct others *others)
 {
     const struct rpcrdma_net_stats *stats = &others->stats;
     uint64_t rest = stats->other + stats->unknown_link;
-    struct line line = {.size = size, .text = text};
+    GString *line = g_string_new(NULL);
 
-    text[0] = '\0';
     for (size_t i = 0; i < others->n && i < SHOWN; i++) {
-        add(&line, "%s%" PRIu64 " of ", i ? ", " : "", others->entry[i].packets);
-        describe(&line, &others->entry[i]);
+        g_string_append_printf(line, "%s%" PRIu64 " of ", i ? ", " : "", others->entry[i].packets);
+        describe(line, &others->entry[i]);
         rest -= others->entry[i].packets;
     }
     if (stats->fragments > 0)
-        add(&line, "%s%" PRIu64 " IP fragment%s", line.n ? ", " : "", stats->fragments,
-            stats->fragments == 1 ? "" : "s");
+        g_string_append_printf(line, "%s%" PRIu64 " IP fragment%s", line->len > 0 ? ", " : "",
+                               stats->fragments, stats->fragments == 1 ? "" : "s");
     if (stats->truncated > 0)
-        add(&line, "%s%" PRIu64 " truncated too early to be known", line.n ? ", " : "",
-            stats->truncated);
+        g_string_append_printf(line, "%s%" PRIu64 " truncated too early to be known",
+                               line->len > 0 ? ", " : "", stats->truncated);
     if (rest > 0)
-        add(&line, ", %" PRIu64 " other%s", rest, rest == 1 ? "" : "s");
+        g_string_append_printf(line, ", %" PRIu64 " other%s", rest, rest == 1 ? "" : "s");
+    return g_string_free(line, FALSE);
 }
 
 void others_json(struct json *json, const struct others *others)

@@ -17,8 +17,9 @@ struct others {
 
 void others_collect(struct others *others, const struct rpcrdma_net *net);
 
-/* "12 of EtherType 0x0806 (ARP), 3 IP fragments"; empty where every packet was RDMA. */
-void others_text(const struct others *others, char *text, size_t size);
+/* "12 of EtherType 0x0806 (ARP), 3 IP fragments"; empty where every packet was RDMA. The caller
+ * frees it by g_free. */
+char *others_text(const struct others *others);
 
 /* The key "not_rdma", with an array of {"kind", "value", "packets"}. */
 void others_json(struct json *json, const struct others *others);

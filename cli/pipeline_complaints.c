@@ -25,14 +25,14 @@ void pipeline_unusable(struct pipeline *pipeline, const char *format, ...)
 void say_nothing_found(const struct options *options, const struct others *others)
 {
     const struct rpcrdma_net_stats *stats = &others->stats;
-    char text[600];
+    char *text = others_text(others);
 
-    others_text(others, text, sizeof(text));
     complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s",
              options_input(options), options_and_others(options), stats->packets,
              stats->packets == 1 ? "" : "s", stats->rdma,
              stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "",
              text[0] ? "; not RDMA: " : "", text);
+    g_free(text);
 }
 
 /* What a file says; NULL: nothing. */

@@ -17,16 +17,23 @@ static void put_column(struct out *out, size_t width, const char *text)
     out_char(out, ' ');
 }
 
+__attribute__((format(printf, 3, 0))) static void put_formatted(struct out *out, size_t width,
+                                                                const char *format, va_list args)
+{
+    char text[64];
+
+    vsnprintf(text, sizeof(text), format, args);
+    put_column(out, width, text);
+}
+
 __attribute__((format(printf, 3, 4))) static void column(struct out *out, size_t width,
                                                          const char *format, ...)
 {
-    char text[64];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    put_formatted(out, width, format, args);
     va_end(args);
-    put_column(out, width, text);
 }
 
 static double ms(int64_t ns)
@@ -161,15 +168,13 @@ void group_put_name(const struct group *group, const char *title, struct out *ou
 __attribute__((format(printf, 3, 4))) static void cell(const struct table *table, unsigned which,
                                                        const char *format, ...)
 {
-    char text[64];
     va_list args;
 
     if (columns[which].rank > table->most_rank)
         return;
     va_start(args, format);
-    g_vsnprintf(text, sizeof(text), format, args);
+    put_formatted(table->out, columns[which].width, format, args);
     va_end(args);
-    put_column(table->out, columns[which].width, text);
 }
 
 static void put_titles(const struct groups *groups, const struct table *table)
