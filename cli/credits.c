@@ -401,7 +401,7 @@ static int check_interval(const struct command *command, const struct options *o
 static int run(const struct command *command, int argc, char **argv)
 {
     uint64_t interval = 0; /* seconds; 0: none */
-    struct options options = {.own = &interval, .headers_alone = true};
+    struct options options = {.own = &interval, .headers_only = true};
     char *series = NULL, *picture = NULL;
     gboolean summary = FALSE;
     GOptionEntry own[] = {

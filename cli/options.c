@@ -330,9 +330,9 @@ bool options_confine(const struct options *options, char *error, size_t size)
 static struct source *open_file(const struct options *options, char *error, size_t size)
 {
     const struct source_config config = {.follow = options->follow,
-                                         .headers_alone = options->headers_alone &&
-                                                          !options->check_icrc &&
-                                                          !(options->filter && *options->filter)};
+                                         .headers_only = options->headers_only &&
+                                                         !options->check_icrc &&
+                                                         !(options->filter && *options->filter)};
     struct source *source = source_file_open(options->files[0], &config, error, size);
 
     if (!source || options->time_source == TIME_CAPTURE ||

@@ -35,7 +35,7 @@ struct options {
     gboolean json, verbose, quiet, check_icrc;
     gboolean no_sandbox, follow;
     bool keeps_times;   /* the command writes packets: with the capture's times, unless told */
-    bool headers_alone; /* it needs no payload of RDMA Writes and Read responses */
+    bool headers_only;  /* it needs no payload of RDMA Writes and Read responses */
     enum options_time time_source;
     bool time_source_said;
     bool confined; /* it was done, for all files */

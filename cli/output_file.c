@@ -62,13 +62,13 @@ int output_file_open(struct output_file *file, const char *path, const struct op
 
 static bool is_capture(const char *path)
 {
-    const struct source_config alone = {.alone = true};
+    const struct source_config config = {.no_readahead = true};
     struct source *source = NULL;
     struct stat is;
     char error[1000];
 
     if (stat(path, &is) == 0 && S_ISREG(is.st_mode) && is.st_size > 0)
-        source = source_file_open(path, &alone, error, sizeof(error));
+        source = source_file_open(path, &config, error, sizeof(error));
     if (source)
         source_close(source);
     return source;

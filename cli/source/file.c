@@ -433,10 +433,10 @@ static struct source *open_input(struct input *in, struct file *file,
         free(file);
         return NULL;
     }
-    file->in->alone = config && config->alone;
+    file->in->no_readahead = config && config->no_readahead;
     if (config && config->window > 0 && config->window < file->in->window)
         file->in->window = config->window;
-    file->headers_alone = config && config->headers_alone;
+    file->headers_only = config && config->headers_only;
     file->source.live = file->in->live;
     if (!begin(file)) {
         snprintf(error, size, "%s", input_error(file->in));

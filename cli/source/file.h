@@ -73,7 +73,7 @@ struct file {
     bool any_came, came_late;
     int64_t latest_ns, came_ns;
 
-    bool headers_alone;     /* as source_config has it */
+    bool headers_only;      /* as source_config has it */
     bool lengths_swapped;   /* pcap before 2.3 wrote them the other way round */
     uint32_t packet_header; /* pcap: bytes */
 };

@@ -96,7 +96,7 @@ static bool to_buffer(struct input *in, size_t size)
 }
 
 /* Reads until n bytes are at hand. */
-static enum input_status fill_alone(struct input *in, size_t n)
+static enum input_status fill_directly(struct input *in, size_t n)
 {
     size_t size = in->buffer_size < n ? n + in->window : in->buffer_size;
 
@@ -160,7 +160,7 @@ static enum input_status fill_ahead(struct input *in, size_t n)
 
             ahead_end(in->ahead);
             in->ahead = NULL;
-            return good ? fill_alone(in, n) : INPUT_END;
+            return good ? fill_directly(in, n) : INPUT_END;
         }
         if (!take_slot(in, bytes, got))
             return INPUT_END;
@@ -172,12 +172,12 @@ enum input_status input_fill(struct input *in, size_t n)
 {
     if (in->pinned)
         return INPUT_AGAIN;
-    if (!in->alone && !in->live && !in->feed->skims &&
-        in->base + in->end >= (uint64_t)INPUT_ALONE * in->window) {
-        in->alone = true; /* asked once */
+    if (!in->no_readahead && !in->live && !in->feed->skims &&
+        in->base + in->end >= (uint64_t)INPUT_BEFORE_READAHEAD * in->window) {
+        in->no_readahead = true; /* asked once */
         in->ahead = ahead_begin(in->feed, in->window);
     }
-    return in->ahead ? fill_ahead(in, n) : fill_alone(in, n);
+    return in->ahead ? fill_ahead(in, n) : fill_directly(in, n);
 }
 
 enum input_status input_skip(struct input *in, uint64_t n)
@@ -271,7 +271,7 @@ bool input_spill(struct input *in)
     }
     in->feed->free(in->feed);
     in->feed = feed;
-    in->alone = true;
+    in->no_readahead = true;
     in->failed = false;
     in->pos = in->end = 0;
     in->base = at;

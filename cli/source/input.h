@@ -14,8 +14,8 @@
 #include "source/feed.h"
 
 enum {
-    INPUT_READ = 256 * 1024, /* read at once, by default: what stays in the processor's cache */
-    INPUT_ALONE = 8,         /* so many are read before it is worth starting a thread */
+    INPUT_READ = 256 * 1024,    /* read at once, by default: what stays in the processor's cache */
+    INPUT_BEFORE_READAHEAD = 8, /* so many are read before it is worth starting a thread */
 };
 
 enum input_status {
@@ -40,7 +40,7 @@ struct input {
     uint8_t *buffer;
     size_t buffer_size;
     struct ahead *ahead; /* reads the feed; NULL: nobody but the input does */
-    bool alone;          /* it will not be read ahead */
+    bool no_readahead;   /* it will not be read ahead */
 };
 
 /* Opens `path`, "-" for standard input. `window`: bytes read at once, 0 for the default. Returns

@@ -369,7 +369,7 @@ struct source *source_merge_open(char *const *paths, size_t n, size_t memory, ch
         merge->source.ops = &ops;
         merge->source.error = merge->error;
         merge->shared = (struct parts){
-            .config = {.alone = n > FEW,
+            .config = {.no_readahead = n > FEW,
                        .window = WINDOWS / n < WINDOW_LEAST ? WINDOW_LEAST : WINDOWS / n},
             .batch = n > MANY_PARTS ? BATCH_OF_MANY : SOURCE_BATCH,
             .windows_most = WINDOWS_MOST,

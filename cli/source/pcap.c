@@ -210,7 +210,7 @@ bool pcap_begin(struct file *file)
     interface->linktype = file_u32(file, p + 20) & 0x03ffffff;
     interface->exponent = (uint8_t)exponent;
     in->pos += FILE_HEADER;
-    if (file->headers_alone && in->feed->skim && !file->lengths_swapped &&
+    if (file->headers_only && in->feed->skim && !file->lengths_swapped &&
         file->packet_header == PACKET_HEADER && interface->linktype == LINK_ETHERNET)
         in->feed->skim(in->feed, input_offset(in), file->swapped);
     file->next = next;

@@ -153,8 +153,8 @@ struct source {
 
 struct source_config {
     size_t window;      /* bytes of a file read at once; 0: the default, which is the most */
-    bool alone;         /* no second thread reads ahead: one of many files */
-    bool headers_alone; /* payload of RDMA Writes and Read responses need not be there */
+    bool no_readahead;  /* no second thread reads ahead: one of many files */
+    bool headers_only;  /* payload of RDMA Writes and Read responses need not be there */
     bool follow; /* another program still writes it: wait at its end for more (interrupt.h) */
 };
 

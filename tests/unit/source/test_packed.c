@@ -156,10 +156,10 @@ static void test_lz4(void **state)
 
 /* A file much larger than the windows, the packets of every size and alignment; read ahead by a
  * thread, and not. */
-static void windows(bool alone)
+static void windows(bool no_readahead)
 {
     static uint8_t bytes[9000];
-    struct source_config config = {.window = 4096, .alone = alone};
+    struct source_config config = {.window = 4096, .no_readahead = no_readahead};
     struct source_packet packets[SOURCE_BATCH];
     struct source *source;
     struct build header = {0};

@@ -125,7 +125,7 @@ static void look(struct run *run, const struct source_packet *one)
 /* How the file is read, and to how many bytes it is cut once so many were given. */
 struct how {
     size_t window;
-    bool alone;
+    bool no_readahead;
     size_t cut_at, cut_to;
     bool measure; /* what is mapped in */
 };
@@ -133,7 +133,7 @@ struct how {
 static struct run read_it(const struct how *how)
 {
     const struct source_config config = {
-        .window = how->window, .alone = how->alone, .headers_alone = true};
+        .window = how->window, .no_readahead = how->no_readahead, .headers_only = true};
     struct source *source = source_file_open(path, &config, error, sizeof(error));
     struct source_packet packets[SOURCE_BATCH];
     struct run run = {.offset = FILE_HEADER};
@@ -165,7 +165,8 @@ static struct run read_it(const struct how *how)
 
 static void test_whole(void **state)
 {
-    static const struct how hows[] = {{0}, {.alone = true}, {.window = 4096}, {.window = 70001}};
+    static const struct how hows[] = {
+        {0}, {.no_readahead = true}, {.window = 4096}, {.window = 70001}};
 
     (void)state;
     for (int big = 0; big <= 1; big++) {
@@ -186,12 +187,12 @@ static void test_whole(void **state)
 static void test_cut_under_us(void **state)
 {
     static const struct how hows[] = {
-        {.alone = true, .cut_at = 4 * MIB, .cut_to = 5 * MIB + 600 * 1024},
-        {.alone = true, .cut_at = 4 * MIB, .cut_to = 5 * MIB + 600 * 1024 + 99},
-        {.alone = true, .cut_at = 5 * MIB, .cut_to = 9 * MIB + 4096},
-        {.alone = true, .cut_at = 5 * MIB, .cut_to = 4096},
-        {.window = 4096, .alone = true, .cut_at = 4 * MIB, .cut_to = 5 * MIB - 50},
-        {.window = 4096, .alone = true, .cut_at = 4 * MIB, .cut_to = 5 * MIB + 8192 - 50},
+        {.no_readahead = true, .cut_at = 4 * MIB, .cut_to = 5 * MIB + 600 * 1024},
+        {.no_readahead = true, .cut_at = 4 * MIB, .cut_to = 5 * MIB + 600 * 1024 + 99},
+        {.no_readahead = true, .cut_at = 5 * MIB, .cut_to = 9 * MIB + 4096},
+        {.no_readahead = true, .cut_at = 5 * MIB, .cut_to = 4096},
+        {.window = 4096, .no_readahead = true, .cut_at = 4 * MIB, .cut_to = 5 * MIB - 50},
+        {.window = 4096, .no_readahead = true, .cut_at = 4 * MIB, .cut_to = 5 * MIB + 8192 - 50},
         {.cut_at = 3 * MIB, .cut_to = 7 * MIB + 5},
         {.cut_at = 4 * MIB, .cut_to = 5 * MIB + 99},
     };
@@ -205,7 +206,7 @@ static void test_cut_under_us(void **state)
         run = read_it(&hows[i]);
         assert_error("the file was cut short while it was read");
         assert_true(run.without > 100);
-        if (hows[i].alone && hows[i].cut_to > hows[i].cut_at)
+        if (hows[i].no_readahead && hows[i].cut_to > hows[i].cut_at)
             assert_int_equal(run.offset, hows[i].cut_to);
         assert_true(run.offset >= hows[i].cut_at && run.offset < size);
     }
@@ -310,11 +311,11 @@ static void test_memory(void **state)
 static void test_little_left_out(void **state)
 {
     static const struct how hows[] = {
-        {.alone = true},
+        {.no_readahead = true},
         {.measure = true},
         {.window = 5000},
-        {.alone = true, .cut_at = 9 * MIB, .cut_to = 10 * MIB + 99},
-        {.alone = true, .cut_at = 9 * MIB, .cut_to = 10 * MIB - 100},
+        {.no_readahead = true, .cut_at = 9 * MIB, .cut_to = 10 * MIB + 99},
+        {.no_readahead = true, .cut_at = 9 * MIB, .cut_to = 10 * MIB - 100},
         {.cut_at = 9 * MIB, .cut_to = 4096},
     };
 
