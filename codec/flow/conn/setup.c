@@ -254,7 +254,7 @@ static struct flow_direction *began_before(const struct flow_conns *conns,
     dir = flow_direction_lookup(conns->streams, &path);
     if (!dir || !dir->conn || dir->conn->by_cm || dir->paired || dir->conn->id < conn->id ||
         dir->first_frame < conn->pub.first_frame ||
-        conns->context->time_ns - dir->first_time_ns > FLOW_DISORDER_NS)
+        conns->context->time_ns - dir->first_time_ns > FLOW_REORDER_NS)
         return NULL;
     return has_begun(dir, c->start_psn) ? dir : NULL;
 }

@@ -16,8 +16,8 @@
 #include "finding.h"
 #include "flow/flow.h"
 
-/* What a capture shows in the wrong order is not further apart. */
-#define FLOW_DISORDER_NS INT64_C(20000000)
+/* The reordering window: what a capture shows in the wrong order is not further apart. */
+#define FLOW_REORDER_NS INT64_C(20000000)
 
 struct flow_context {
     struct flow_memory memory;

@@ -54,7 +54,7 @@ struct flow_held {
  * both) is retransmitted, and another one takes its place; after that the Call is a new one.
  *
  * A Reply whose Call was not captured before it has an entry, too, for as long as that may follow
- * (FLOW_DISORDER_NS): then its Call is not outstanding. And where a stage has slots, a Call is
+ * (FLOW_REORDER_NS): then its Call is not outstanding. And where a stage has slots, a Call is
  * known again that was sent before on a connection that was opened earlier.
  */
 struct flow_call;

@@ -33,7 +33,7 @@ static void remove_oldest(struct flow_messages *messages)
 
 static bool is_over(const struct message_unmatched *at, int64_t now_ns)
 {
-    return now_ns - at->time_ns > FLOW_DISORDER_NS || now_ns < at->time_ns - FLOW_DISORDER_NS;
+    return now_ns - at->time_ns > FLOW_REORDER_NS || now_ns < at->time_ns - FLOW_REORDER_NS;
 }
 
 void message_unmatched_time(struct flow_messages *messages, int64_t now_ns)

@@ -85,8 +85,8 @@ static bool data_was_early(const struct rpc_transaction *t)
 {
     const struct rpc_conn *c = rpc_of(t->conn);
 
-    return c && c->unknown_packets > 0 && t->pub.call_time_ns - c->unknown_ns <= FLOW_DISORDER_NS &&
-           c->unknown_ns - t->pub.call_time_ns <= FLOW_DISORDER_NS;
+    return c && c->unknown_packets > 0 && t->pub.call_time_ns - c->unknown_ns <= FLOW_REORDER_NS &&
+           c->unknown_ns - t->pub.call_time_ns <= FLOW_REORDER_NS;
 }
 
 static void call_accept(struct flow_rpcs *rpcs, struct rpc_transaction *t,

@@ -43,7 +43,7 @@ enum {
 };
 /* A Reply that came before its data waits this long: the data travelled before it (a Write) or was
  * answered before it (a Read), so only the capture can have changed their order. */
-#define RPC_HOLD_NS FLOW_DISORDER_NS
+#define RPC_HOLD_NS FLOW_REORDER_NS
 
 /* The first byte of a Reply's returned chunks that has not passed: what is before is not looked at
  * again. */

@@ -73,7 +73,7 @@ static void check_reply_first(bool rpcs)
     call(1, READ);
     reply(1);
     reply(2);
-    rig.rig.time_ns += FLOW_DISORDER_NS / 2;
+    rig.rig.time_ns += FLOW_REORDER_NS / 2;
     call(2, READ);
     call(2, WRITE); /* another one: the Reply answers one Call */
     reply(2);
@@ -109,7 +109,7 @@ static void check_reply_to_another(bool rpcs)
     call(1, READ);
     reply(1);
     reply(2);
-    rig.rig.time_ns += FLOW_DISORDER_NS + MS;
+    rig.rig.time_ns += FLOW_REORDER_NS + MS;
     call(2, READ);
     end_run(rpcs);
     if (rpcs) {

@@ -264,7 +264,7 @@ static void test_answered_before(void **state)
 /* It was captured too long before, or the clock was set back: it answers another Call. */
 static void test_answered_long_before(void **state)
 {
-    static const int64_t apart[] = {FLOW_DISORDER_NS, -FLOW_DISORDER_NS - 20001};
+    static const int64_t apart[] = {FLOW_REORDER_NS, -FLOW_REORDER_NS - 20001};
 
     (void)state;
     for (uint32_t i = 0; i < 2; i++) {
@@ -305,7 +305,7 @@ static void test_answered_bound(void **state)
     assert_int_equal(s.stage.context.memory.used, full);
     assert_null(find(2 * MESSAGE_UNMATCHED - 1));
     flow_call_drop(messages, conn, find(2 * MESSAGE_UNMATCHED));
-    s.stage.context.time_ns = FLOW_DISORDER_NS + 1;
+    s.stage.context.time_ns = FLOW_REORDER_NS + 1;
     reply(4 * MESSAGE_UNMATCHED);
     assert_null(find(3 * MESSAGE_UNMATCHED - 1));
     assert_non_null(find(4 * MESSAGE_UNMATCHED));
