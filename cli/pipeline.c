@@ -70,11 +70,11 @@ static size_t several(struct pipeline *pipeline, const struct source_packet *pac
                       const char *soon, size_t soon_bytes)
 {
     struct pipeline_private *own = pipeline->own;
-    const struct rpcrdma_flow_hand hand = {&pipeline->clock.frame, &pipeline->clock.now_ns,
-                                           &pipeline->stop, soon, soon_bytes};
+    const struct rpcrdma_flow_batch batch = {&pipeline->clock.frame, &pipeline->clock.now_ns,
+                                             &pipeline->stop, soon, soon_bytes};
 
     own->no_memory = rpcrdma_analyzer_packets(own->analyzer, &packets->packet, sizeof(*packets), &n,
-                                              &hand) == RPCRDMA_ANALYZER_NO_MEMORY;
+                                              &batch) == RPCRDMA_ANALYZER_NO_MEMORY;
     if (n > 0)
         own->usual->latest_ns = packets[n - 1].packet.time_ns;
     return n;

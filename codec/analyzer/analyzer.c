@@ -133,15 +133,15 @@ enum rpcrdma_analyzer_status rpcrdma_analyzer_packet(struct rpcrdma_analyzer *an
 
 /* Somebody wants to see each of them. */
 RPCRDMA_APART static size_t take_seen(struct rpcrdma_analyzer *analyzer, size_t n,
-                                      const struct rpcrdma_flow_hand *hand)
+                                      const struct rpcrdma_flow_batch *batch)
 {
     size_t done = 0;
 
-    while (done < n && !ended(analyzer) && !*hand->enough) {
+    while (done < n && !ended(analyzer) && !*batch->stop) {
         const struct rpcrdma_op *op = &analyzer->ops[done++];
 
-        *hand->frame = op->frame;
-        *hand->time_ns = op->time_ns;
+        *batch->frame = op->frame;
+        *batch->time_ns = op->time_ns;
         on_op(analyzer, op);
     }
     return done;
@@ -149,10 +149,10 @@ RPCRDMA_APART static size_t take_seen(struct rpcrdma_analyzer *analyzer, size_t 
 
 RPCRDMA_APART enum rpcrdma_analyzer_status
 rpcrdma_analyzer_packets(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_packet *first,
-                         size_t size, size_t *n, const struct rpcrdma_flow_hand *hand)
+                         size_t size, size_t *n, const struct rpcrdma_flow_batch *batch)
 {
     *n =
-        ended(analyzer) || *hand->enough
+        ended(analyzer) || *batch->stop
             ? 0
             : rpcrdma_net_plain(analyzer->net, first, size, *n < BATCH ? *n : BATCH, analyzer->ops);
     if (*n == 0)
@@ -160,8 +160,8 @@ rpcrdma_analyzer_packets(struct rpcrdma_analyzer *analyzer, const struct rpcrdma
     if (rpcrdma_flow_crowded(analyzer->flow))
         rpcrdma_flow_ahead(analyzer->flow, analyzer->ops, *n);
     if (analyzer->seen)
-        *n = take_seen(analyzer, *n, hand);
-    else if (!rpcrdma_flow_ops(analyzer->flow, analyzer->ops, n, hand))
+        *n = take_seen(analyzer, *n, batch);
+    else if (!rpcrdma_flow_ops(analyzer->flow, analyzer->ops, n, batch))
         analyzer->no_memory = true;
     rpcrdma_net_taken(analyzer->net, *n);
     return status(analyzer);

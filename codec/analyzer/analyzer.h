@@ -65,12 +65,12 @@ rpcrdma_analyzer_packet(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_
  * Many at once, in less time: those at the beginning of *n, each `size` bytes after the one before,
  * that rpcrdma_net_plain takes. After, *n is how many it took. Where those are not all, the one
  * after them is to be given to rpcrdma_analyzer_packet, but for another answer than OK and where
- * `hand` says that it is enough. During a call of the sink `hand` tells which packet is in hand, as
- * in rpcrdma_flow_ops.
+ * `batch` says to stop. During a call of the sink `batch` tells which packet it is about, as in
+ * rpcrdma_flow_ops.
  */
 RPCRDMA_API enum rpcrdma_analyzer_status
 rpcrdma_analyzer_packets(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_packet *first,
-                         size_t size, size_t *n, const struct rpcrdma_flow_hand *hand);
+                         size_t size, size_t *n, const struct rpcrdma_flow_batch *batch);
 
 /*
  * Packets that will be given soon, n of them, each `size` bytes after the one before: where there

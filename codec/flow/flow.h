@@ -224,21 +224,20 @@ RPCRDMA_API void rpcrdma_flow_free(struct rpcrdma_flow *flow); /* NULL is fine *
  */
 RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
-/* The caller's, for its sink: set to those of the operation in hand, before it is taken; and what
- * the sink sets to have no operation taken after it. `soon`: memory that the caller will read next,
- * soon_bytes of it; between operations the processor is asked to fetch it, some each time, and it
- * is not looked at: it need not be there. NULL: none. */
-struct rpcrdma_flow_hand {
-    uint64_t *frame;
-    int64_t *time_ns;
-    const bool *enough;
-    const char *soon;
-    size_t soon_bytes;
+/* What a batch of operations shares with the caller's sink; the memory is the caller's. */
+struct rpcrdma_flow_batch {
+    uint64_t *frame;  /* set to those of each operation before it is taken: not NULL */
+    int64_t *time_ns; /* since 1970 */
+    const bool *stop; /* set by the sink to have no operation taken after this one: not NULL */
+    /* Memory that the caller reads next, of so many bytes. The processor is asked to fetch it, some
+     * with each operation; it is not looked at, and need not be there. NULL: none. */
+    const char *prefetch;
+    size_t prefetch_bytes;
 };
 /* *n operations (not 0), one behind the other; after, *n is how many it took. Those are all unless
- * memory is short, which false says, or *hand->enough was set, or rpcrdma_flow_stop called. */
+ * memory is short, which false says, or *batch->stop was set, or rpcrdma_flow_stop called. */
 RPCRDMA_API bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
-                                  size_t *n, const struct rpcrdma_flow_hand *hand);
+                                  size_t *n, const struct rpcrdma_flow_batch *batch);
 
 /*
  * For captures of many connections, where waiting for memory is most of the time: n operations that

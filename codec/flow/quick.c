@@ -179,14 +179,14 @@ static RPCRDMA_INLINE void step(struct rpcrdma_flow *flow, const struct rpcrdma_
 enum { LINE = 64 }; /* of the processor's cache */
 
 RPCRDMA_HOT bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
-                                  size_t *n, const struct rpcrdma_flow_hand *hand)
+                                  size_t *n, const struct rpcrdma_flow_batch *batch)
 {
     const struct rpcrdma_op *op = ops, *end = ops + *n;
-    uint64_t *frame = hand->frame;
-    int64_t *time_ns = hand->time_ns;
-    const bool *enough = hand->enough;
-    const char *soon = hand->soon, *until = soon;
-    const size_t each = hand->soon_bytes / *n + 1;
+    uint64_t *frame = batch->frame;
+    int64_t *time_ns = batch->time_ns;
+    const bool *stop = batch->stop;
+    const char *line = batch->prefetch, *until = line;
+    const size_t each = batch->prefetch_bytes / *n + 1;
 
     if (flow->context.memory.failed) {
         *n = 0;
@@ -195,11 +195,11 @@ RPCRDMA_HOT bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdm
     do {
         flow->context.frame = *frame = op->frame;
         flow->context.time_ns = *time_ns = op->time_ns;
-        if (soon)
-            for (until += each; soon < until; soon += LINE)
-                __builtin_prefetch(soon);
+        if (line)
+            for (until += each; line < until; line += LINE)
+                __builtin_prefetch(line);
         step(flow, op++);
-    } while (op < end && !flow->context.memory.failed && !flow->stopped && !*enough);
+    } while (op < end && !flow->context.memory.failed && !flow->stopped && !*stop);
     *n = (size_t)(op - ops);
     return !flow->context.memory.failed;
 }
@@ -208,8 +208,8 @@ bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     static const bool never;
     struct flow_context *context = &flow->context;
-    struct rpcrdma_flow_hand hand = {&context->frame, &context->time_ns, &never, NULL, 0};
+    struct rpcrdma_flow_batch batch = {&context->frame, &context->time_ns, &never, NULL, 0};
     size_t n = 1;
 
-    return rpcrdma_flow_ops(flow, op, &n, &hand);
+    return rpcrdma_flow_ops(flow, op, &n, &batch);
 }

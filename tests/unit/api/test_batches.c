@@ -112,7 +112,7 @@ enum how { ONE_BY_ONE, AT_ONCE };
 
 static void feed(struct seen *seen, const struct capture *capture, enum how how)
 {
-    const struct rpcrdma_flow_hand hand = {&seen->frame, &seen->time_ns, &seen->enough, NULL, 0};
+    const struct rpcrdma_flow_batch batch = {&seen->frame, &seen->time_ns, &seen->enough, NULL, 0};
     enum rpcrdma_analyzer_status status = RPCRDMA_ANALYZER_OK;
     size_t i = 0;
 
@@ -123,7 +123,7 @@ static void feed(struct seen *seen, const struct capture *capture, enum how how)
 
         if (how == AT_ONCE)
             status =
-                rpcrdma_analyzer_packets(seen->analyzer, packet, sizeof(*packet), &taken, &hand);
+                rpcrdma_analyzer_packets(seen->analyzer, packet, sizeof(*packet), &taken, &batch);
         seen->in_batches += taken;
         i += taken;
         if (taken == n || seen->enough || status != RPCRDMA_ANALYZER_OK)
