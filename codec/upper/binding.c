@@ -4,8 +4,8 @@
 #include <assert.h>
 
 #include "upper/body.h"
-#include "upper/compound.h"
 #include "upper/names.h"
+#include "upper/private.h"
 
 /* RFC 1813 section 2.6: post_op_attr; fattr3 is 84 bytes. RFC 1094: fattr is 68. */
 #define ATTR3 "<1:x84;0:>"

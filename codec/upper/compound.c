@@ -9,6 +9,7 @@
 #include "upper/body.h"
 #include "upper/names.h"
 #include "upper/nfs4.h"
+#include "upper/private.h"
 
 bool rpcrdma_compound_is(const struct rpcrdma_rpc *call, bool reverse, bool *callback)
 {

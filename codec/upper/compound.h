@@ -63,9 +63,6 @@ RPCRDMA_API bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struc
  * may be cut. */
 RPCRDMA_API bool rpcrdma_compound_next(struct rpcrdma_compound *it, struct rpcrdma_operation *out);
 
-/* After the last operation: true when the stream ended exactly with it. */
-bool rpcrdma_compound_exact(const struct rpcrdma_compound *it);
-
 RPCRDMA_END_DECLS
 
 #endif

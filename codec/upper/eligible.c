@@ -4,6 +4,7 @@
 #include "upper/binding.h"
 #include "upper/body.h"
 #include "upper/names.h"
+#include "upper/private.h"
 
 enum {
     NFS_READLINK = 5, /* versions 2 and 3 */

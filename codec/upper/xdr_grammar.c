@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "upper/private.h"
 #include "upper/xdr_grammar_text.h"
 
 static size_t padded(size_t n)

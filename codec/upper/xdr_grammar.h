@@ -71,12 +71,4 @@ struct rpcrdma_xdr {
     uint64_t removed; /* bytes of the unreduced stream before in.off that are not in it */
 };
 
-/* Steps over what `grammar` describes; x->in.status says how it went. A grammar that is none is an
- * assertion. Where the grammar has an item 'd' and the input none of it (the operation failed), the
- * write chunk meant for it came back unused and is passed over (RFC 8166 section 4.3.2). */
-void rpcrdma_xdr_step(struct rpcrdma_xdr *x, const char *grammar);
-
-/* True when `grammar` is well formed. For tests of the tables. */
-bool rpcrdma_xdr_grammar_valid(const char *grammar);
-
 #endif

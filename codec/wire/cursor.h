@@ -165,8 +165,4 @@ static inline struct rpcrdma_cursor rpcrdma_cursor_sub(struct rpcrdma_cursor *c,
     return sub;
 }
 
-/* What failed where a chunk has more segments than there is room for: this very text, which can be
- * known by its address. */
-extern const char rpcrdma_segment_count[];
-
 #endif

@@ -22,6 +22,10 @@ enum rpcrdma_status rpcrdma_message_decode_any(const struct rpcrdma_dialect *dia
 enum rpcrdma_status rpcrdma_rpc_decode_any(const void *data, size_t caplen, size_t len,
                                            struct rpcrdma_rpc *out);
 
+/* message.c: what failed where a chunk has more segments than there is room for. This very text,
+ * which can be known by its address. */
+extern const char rpcrdma_segment_count[];
+
 /* Of its first 28 bytes. */
 static inline bool rpcrdma_message_is_plain(const uint8_t *p)
 {

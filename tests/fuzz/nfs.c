@@ -6,9 +6,9 @@
  */
 #include "fuzz.h"
 #include "upper/binding.h"
-#include "upper/compound.h"
 #include "upper/names.h"
 #include "upper/nfs4.h"
+#include "upper/private.h"
 #include "wire/writer.h"
 
 enum { MAX_CHUNKS = 4, MAX_HEADER = 64 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A COMPOUND of any operations, and as many, for what looks at each of them. */
 #include "proof.h"
-#include "upper/compound.h"
+#include "upper/private.h"
 
 bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rpc *rpc,
                             const struct rpcrdma_rpc *call, bool reverse, const void *data, size_t caplen, size_t len,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A step over items: the stream is anywhere behind it, or failed, and chunks were given their places. */
 #include "proof.h"
-#include "upper/xdr_grammar.h"
+#include "upper/private.h"
 
 void rpcrdma_xdr_step(struct rpcrdma_xdr *x, const char *grammar)
 {

@@ -5,9 +5,9 @@
  */
 #include "proof.h"
 #include "upper/binding.h"
-#include "upper/compound.h"
 #include "upper/ddp.h"
 #include "upper/nfs4.h"
+#include "upper/private.h"
 
 enum { GAPS = 3, CHUNKS = 3 };
 

@@ -2,6 +2,7 @@
 #include "flow/rpc/check.h"
 
 #include "upper/body.h"
+#include "upper/private.h"
 
 /* A Reply against what its Call offered and what RDMA moved. */
 

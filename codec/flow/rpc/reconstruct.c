@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/reconstruct_chunks.h"
 
-#include "upper/compound.h"
+#include "upper/private.h"
 
 /*
  * A whole RPC message from its base (what the Sends carried, or a Position-Zero Read chunk, a Call

@@ -34,8 +34,14 @@ done
 
 # What is declared is exported, and the other way round.
 library=$(find "$prefix" -name librpcrdma.so)
-printf '#include <rpcrdma/rpcrdma.h>\n' | "$cc" -std=c11 -E -P -I "$include" -x c - | tr '\n' ' ' |
-    grep -o '__attribute__((visibility("default")))[^;]*' |
+printf '#include <rpcrdma/rpcrdma.h>\n' | "$cc" -std=c11 -E -P -I "$include" -x c - | tr '\n' ' ' >"$prefix/all"
+# without RPCRDMA_API a program that calls it does not link
+type='(const |extern |unsigned )*((struct|enum) [a-z0-9_]+|void|_Bool|bool|char|int|double|size_t|u?int[0-9]+_t)'
+if sed 's/[;{}]/&\n/g' "$prefix/all" | grep -E "^ *$type( const)? \\**rpcrdma_[a-z0-9_]+(\(|\[)" | grep ';' >&2; then
+    echo "a public header declares what the library does not export: put it into a private one" >&2
+    exit 1
+fi
+grep -o '__attribute__((visibility("default")))[^;]*' "$prefix/all" |
     sed 's/__attribute__((visibility("default")))//; s/(.*//; s/.*[ *]\(rpcrdma_[a-z0-9_]*\) *$/\1/' |
     sort >"$prefix/declared"
 "$nm" -D --defined-only "$library" | awk '{ print $NF }' | sed 's/@.*//' |

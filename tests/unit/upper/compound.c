@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rpc_bytes.h"
 
-#include "upper/compound.h"
+#include "upper/private.h"
 
 enum { CALLBACK = 0x40000000 };
 

@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "upper/nfs4.h"
-#include "upper/xdr_grammar.h"
+#include "upper/private.h"
 
 enum what { arguments, results };
 
