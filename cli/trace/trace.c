@@ -142,6 +142,24 @@ static int parse(const struct command *command, struct trace *trace, const char 
     return OPTIONS_GO_ON;
 }
 
+/* Where the RPC was found. */
+static void show(struct trace *trace, const struct options *options, struct out *out)
+{
+    if (trace->one.complete_at)
+        look(trace);
+    trace_rows(trace);
+    if (options->json)
+        trace_json(trace, out);
+    else
+        trace_text(trace, out);
+    if (trace->one.cut)
+        complain("the first packets of it are left out: more than %u lie in between",
+                 (unsigned)trace->packets->size);
+    if (trace->others > 0)
+        complain("%" PRIu64 " more %s this XID; --frame chooses", trace->others,
+                 trace->others == 1 ? "RPC has" : "RPCs have");
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct options options = {0};
@@ -188,19 +206,7 @@ static int run(const struct command *command, int argc, char **argv)
             complain("%s%s: no such RPC", options_input(&options), options_and_others(&options));
             status = EXIT_UNUSABLE;
         } else if (trace->one.found) {
-            if (trace->one.complete_at)
-                look(trace);
-            trace_rows(trace);
-            if (options.json)
-                trace_json(trace, &out);
-            else
-                trace_text(trace, &out);
-            if (trace->one.cut)
-                complain("the first packets of it are left out: more than %u lie in between",
-                         (unsigned)trace->packets->size);
-            if (trace->others > 0)
-                complain("%" PRIu64 " more %s this XID; --frame chooses", trace->others,
-                         trace->others == 1 ? "RPC has" : "RPCs have");
+            show(trace, &options, &out);
         }
         status = end_output(&out, status);
     }

@@ -38,6 +38,50 @@ static void merge_calls(struct flow_conns *conns, struct flow_conn *into, struct
         merge_place(conns, into, from);
 }
 
+/* Of end i of `into`, which is end j of `from`. */
+static void merge_end(struct flow_conns *conns, struct flow_conn *into, int i,
+                      struct flow_conn *from, int j)
+{
+    struct rpcrdma_connection *to = &into->pub;
+    struct flow_direction *dir = from->dir[j];
+
+    if (to->role[i] == RPCRDMA_ROLE_UNKNOWN)
+        to->role[i] = from->pub.role[j];
+    if (!to->has_private_data[i] && from->pub.has_private_data[j]) {
+        to->has_private_data[i] = true;
+        to->private_data[i] = from->pub.private_data[j];
+        into->set_up_frame[i] = from->set_up_frame[j];
+    }
+    to->set_up_seen[i] |= from->pub.set_up_seen[j];
+    to->invalidations[i] += from->pub.invalidations[j];
+    if (!to->properties[i].announced) {
+        to->properties[i] = from->pub.properties[j];
+        into->announced[i] = from->announced[j];
+    }
+    if (dir) {
+        from->dir[j] = NULL;
+        conn_attach(conns, into, i, dir);
+        if (flow_stream_waits(dir, NULL, NULL))
+            into->waiting |= i == 0 ? FLOW_WAIT_GAP0 : FLOW_WAIT_GAP1;
+    }
+}
+
+static void merge_set_up(struct rpcrdma_life *into, const struct rpcrdma_life *from)
+{
+    if (into->requests == 0 && from->requests > 0) {
+        into->requests = from->requests;
+        into->unheard = from->unheard;
+        into->previous = from->previous;
+        into->down_since_ns = from->down_since_ns;
+    }
+    if (into->established_frame == 0) {
+        into->established_frame = from->established_frame;
+        into->established_ns = from->established_ns;
+        into->has_down = from->has_down;
+        into->down_ns = from->down_ns;
+    }
+}
+
 /* What `from` knew goes to `into`; `swap`: their ends are counted the other way round. */
 static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_conn *from,
                   bool swap)
@@ -45,43 +89,9 @@ static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_
     struct rpcrdma_connection *to = &into->pub;
     struct conn_ended *ended;
 
-    for (int i = 0; i < 2; i++) {
-        int j = swap ? 1 - i : i;
-
-        if (to->role[i] == RPCRDMA_ROLE_UNKNOWN)
-            to->role[i] = from->pub.role[j];
-        if (!to->has_private_data[i] && from->pub.has_private_data[j]) {
-            to->has_private_data[i] = true;
-            to->private_data[i] = from->pub.private_data[j];
-            into->set_up_frame[i] = from->set_up_frame[j];
-        }
-        to->set_up_seen[i] |= from->pub.set_up_seen[j];
-        to->invalidations[i] += from->pub.invalidations[j];
-        if (!to->properties[i].announced) {
-            to->properties[i] = from->pub.properties[j];
-            into->announced[i] = from->announced[j];
-        }
-        if (from->dir[j]) {
-            struct flow_direction *dir = from->dir[j];
-
-            from->dir[j] = NULL;
-            conn_attach(conns, into, i, dir);
-            if (flow_stream_waits(dir, NULL, NULL))
-                into->waiting |= i == 0 ? FLOW_WAIT_GAP0 : FLOW_WAIT_GAP1;
-        }
-    }
-    if (to->life.requests == 0 && from->pub.life.requests > 0) {
-        to->life.requests = from->pub.life.requests;
-        to->life.unheard = from->pub.life.unheard;
-        to->life.previous = from->pub.life.previous;
-        to->life.down_since_ns = from->pub.life.down_since_ns;
-    }
-    if (to->life.established_frame == 0) {
-        to->life.established_frame = from->pub.life.established_frame;
-        to->life.established_ns = from->pub.life.established_ns;
-        to->life.has_down = from->pub.life.has_down;
-        to->life.down_ns = from->pub.life.down_ns;
-    }
+    for (int i = 0; i < 2; i++)
+        merge_end(conns, into, i, from, swap ? 1 - i : i);
+    merge_set_up(&to->life, &from->pub.life);
     merge_calls(conns, into, from);
     if (from->pub.first_frame < to->first_frame) {
         to->first_frame = from->pub.first_frame;

@@ -166,6 +166,46 @@ static bool had_passed(const struct flow_delivery *d, uint64_t end)
     return end <= d->next && (origin_counts(d) || end <= d->through);
 }
 
+/* Begins with bytes that had passed. False: no memory. */
+static bool overlaps(struct flow_memory *memory, struct flow_delivery *d,
+                     const struct rpcrdma_tcp_segment *segment, uint64_t first)
+{
+    struct rpcrdma_path *path = delivery_rare(memory, d);
+    struct filled filled;
+    bool gap = transmission_fill(d, first, segment->len, &filled) && !filled.arrived;
+
+    if (!path)
+        return false;
+    if (origin_behind(d, segment->ip_id, &filled, segment->time_ns) == ORIGIN_LATE) {
+        path->uncaptured -= filled.arrived && path->uncaptured > 0;
+        late(d, path, segment, first);
+    } else {
+        path->lost += gap;
+        again(d, path, segment, first, gap);
+    }
+    return true;
+}
+
+/* Bytes that had not passed, [first, end); a hole, where they are not the next. */
+static void new_bytes(struct flow_memory *memory, struct flow_delivery *d,
+                      const struct rpcrdma_tcp_segment *segment, uint64_t first, uint64_t end)
+{
+    d->progress_tap = d->tap;
+    if (first > d->next) {
+        struct transmission *lost =
+            transmission_add(memory, d, d->next, first - 1, segment->frame, segment->time_ns);
+
+        transmission_hole(memory, d, d->next, first - d->next, segment->time_ns);
+        lost->found = true;
+        lost->times = 0;
+    }
+    if (first + EARLY < d->through)
+        d->through = first; /* bytes were acknowledged that had not been sent: by nobody here */
+    d->progress_ns = segment->time_ns;
+    transmission_add(memory, d, first, end - 1, segment->frame, segment->time_ns);
+    d->next = end;
+}
+
 static void data(struct flow_memory *memory, struct flow_delivery *d,
                  const struct rpcrdma_tcp_segment *segment)
 {
@@ -208,39 +248,14 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
         return;
     }
     if (first < d->next) {
-        struct rpcrdma_path *path = delivery_rare(memory, d);
-        struct filled filled;
-        bool gap = transmission_fill(d, first, segment->len, &filled) && !filled.arrived;
-
-        if (!path)
+        if (!overlaps(memory, d, segment, first))
             return;
-        if (origin_behind(d, segment->ip_id, &filled, segment->time_ns) == ORIGIN_LATE) {
-            path->uncaptured -= filled.arrived && path->uncaptured > 0;
-            late(d, path, segment, first);
-        } else {
-            path->lost += gap;
-            again(d, path, segment, first, gap);
-        }
         first = d->next;
     } else {
         d->repeating = false;
     }
-    if (end > d->next) {
-        d->progress_tap = d->tap;
-        if (first > d->next) {
-            struct transmission *lost =
-                transmission_add(memory, d, d->next, first - 1, segment->frame, segment->time_ns);
-
-            transmission_hole(memory, d, d->next, first - d->next, segment->time_ns);
-            lost->found = true;
-            lost->times = 0;
-        }
-        if (first + EARLY < d->through)
-            d->through = first; /* bytes were acknowledged that had not been sent: by nobody here */
-        d->progress_ns = segment->time_ns;
-        transmission_add(memory, d, first, end - 1, segment->frame, segment->time_ns);
-        d->next = end;
-    }
+    if (end > d->next)
+        new_bytes(memory, d, segment, first, end);
     origin_note(d, SEGMENT_KIND, segment->seq, segment->ip_id);
     d->sent_ns = segment->time_ns;
 }

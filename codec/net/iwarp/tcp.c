@@ -543,14 +543,59 @@ void rpcrdma_tcp_settle(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
     }
 }
 
-/* RFC 9293 section 3.1 */
+/* RFC 9293 section 3.1, of the header at p; what is behind it is the cursor's. False: it is none,
+ * or can neither be of a connection nor begin one. */
+static inline bool read_segment(struct rpcrdma_layer *l, const uint8_t *p, struct segment *t)
+{
+    uint32_t header = (p[12] >> 4) * 4u;
+
+    if (header < TCP_BYTES || header - TCP_BYTES > rpcrdma_cursor_left(&l->c))
+        return false;
+    t->is.piece.len = (uint32_t)rpcrdma_cursor_left(&l->c) - (header - TCP_BYTES);
+    t->is.piece.caplen = 0;
+    t->is.piece.bytes = NULL;
+    t->options = l->c.base + l->c.off;
+    t->n_options = rpcrdma_cursor_captured(&l->c);
+    if (t->n_options > header - TCP_BYTES)
+        t->n_options = header - TCP_BYTES;
+    if (rpcrdma_cursor_captured(&l->c) > header - TCP_BYTES) {
+        rpcrdma_cursor_take(&l->c, header - TCP_BYTES, "TCP options");
+        t->is.piece.caplen = (uint32_t)rpcrdma_cursor_captured(&l->c);
+        t->is.piece.bytes = l->c.base + l->c.off;
+    }
+    t->is.flags = p[13];
+    if (l->net->tcp->n_connections == 0 && t->is.piece.caplen < 16 &&
+        !(t->is.flags & (TCP_RST | TCP_SYN)))
+        return false;
+    t->is.piece.seq = rpcrdma_get_be32(p + 4) + (t->is.flags & TCP_SYN ? 1 : 0);
+    t->is.piece.segment = true;
+    t->is.piece.lost = false;
+    t->is.ack = rpcrdma_get_be32(p + 8);
+    t->window = rpcrdma_get_be16(p + 14);
+    t->port[0] = rpcrdma_get_be16(p);
+    t->port[1] = rpcrdma_get_be16(p + 2);
+    return true;
+}
+
+/* Of no connection that is known. NULL: none begins with it. */
+static struct rpcrdma_tcp_connection *begin_connection(struct rpcrdma_layer *l, struct segment *t,
+                                                       uint64_t hash)
+{
+    struct rpcrdma_tcp *tcp = l->net->tcp;
+
+    if (t->is.flags & TCP_SYN || rpcrdma_mpa_is_request(t->is.piece.bytes, t->is.piece.caplen))
+        rpcrdma_late_overdue(tcp); /* it may take the place of one of them, which has ended */
+    if (t->is.flags & (TCP_SYN | TCP_RST))
+        tell_opening(l, t);
+    return recognise(tcp, l, t, hash);
+}
+
 enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
 {
     const uint8_t *p = rpcrdma_cursor_take(&l->c, TCP_BYTES, "TCP header");
     struct rpcrdma_tcp *tcp = l->net->tcp;
     struct rpcrdma_tcp_connection *c;
     struct segment t;
-    uint32_t header;
     enum rpcrdma_op_kind begins = 0;
     uint64_t hash;
     bool confirmed;
@@ -558,32 +603,8 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
 
     if (!p)
         return rpcrdma_layer_failed(l, false);
-    header = (p[12] >> 4) * 4u;
-    if (header < TCP_BYTES || header - TCP_BYTES > rpcrdma_cursor_left(&l->c))
+    if (!read_segment(l, p, &t))
         return RPCRDMA_IS_OTHER;
-    t.is.piece.len = (uint32_t)rpcrdma_cursor_left(&l->c) - (header - TCP_BYTES);
-    t.is.piece.caplen = 0;
-    t.is.piece.bytes = NULL;
-    t.options = l->c.base + l->c.off;
-    t.n_options = rpcrdma_cursor_captured(&l->c);
-    if (t.n_options > header - TCP_BYTES)
-        t.n_options = header - TCP_BYTES;
-    if (rpcrdma_cursor_captured(&l->c) > header - TCP_BYTES) {
-        rpcrdma_cursor_take(&l->c, header - TCP_BYTES, "TCP options");
-        t.is.piece.caplen = (uint32_t)rpcrdma_cursor_captured(&l->c);
-        t.is.piece.bytes = l->c.base + l->c.off;
-    }
-    t.is.flags = p[13];
-    if (tcp->n_connections == 0 && t.is.piece.caplen < 16 && !(t.is.flags & (TCP_RST | TCP_SYN)))
-        return RPCRDMA_IS_OTHER;
-    t.is.piece.seq = rpcrdma_get_be32(p + 4) + (t.is.flags & TCP_SYN ? 1 : 0);
-    t.is.piece.segment = true;
-    t.is.piece.lost = false;
-    t.is.ack = rpcrdma_get_be32(p + 8);
-    t.window = rpcrdma_get_be16(p + 14);
-    t.port[0] = rpcrdma_get_be16(p);
-    t.port[1] = rpcrdma_get_be16(p + 2);
-
     t.vnet = network(l, p, false);
     keys(l, &t);
     hash = hash_of(tcp, &t);
@@ -591,7 +612,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     tcp->frame = l->packet->frame;
     tcp->time_ns = l->packet->time_ns;
     c = tcp->n_connections > 0 ? find(tcp, &t, hash, &end) : NULL;
-    if (c && l->net->check_crc && damaged(l, p, header + t.is.piece.len))
+    if (c && l->net->check_crc && damaged(l, p, (p[12] >> 4) * 4u + t.is.piece.len))
         return RPCRDMA_IS_RDMA;
     if (l->net->replays && !replayable(c, end, &t))
         return c && c->confirmed ? RPCRDMA_IS_RDMA : RPCRDMA_IS_OTHER;
@@ -604,15 +625,10 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     }
     if (!c) {
         end = 0;
-        if (t.is.flags & TCP_SYN || rpcrdma_mpa_is_request(t.is.piece.bytes, t.is.piece.caplen))
-            rpcrdma_late_overdue(tcp); /* it may take the place of one of them, which has ended */
-        if (t.is.flags & (TCP_SYN | TCP_RST))
-            tell_opening(l, &t);
-        c = recognise(tcp, l, &t, hash);
-        if (c)
-            network(l, p, true);
+        c = begin_connection(l, &t, hash);
         if (!c)
             return RPCRDMA_IS_OTHER;
+        network(l, p, true);
         if (c->confirmed)
             begins = rpcrdma_mpa_is_request(t.is.piece.bytes, t.is.piece.caplen)
                          ? RPCRDMA_OP_CONNECT
