@@ -157,7 +157,7 @@ struct rpcrdma_tcp {
     struct rpcrdma_crc crc32c;
 };
 
-/* tcp.c */
+/* tcp_table.c */
 bool rpcrdma_tcp_init(struct rpcrdma_net *net, uint64_t max_memory);
 void rpcrdma_tcp_free(struct rpcrdma_tcp *tcp);
 void rpcrdma_tcp_end(struct rpcrdma_tcp *tcp); /* gives out what can be, forgets all connections */
@@ -166,6 +166,14 @@ void rpcrdma_tcp_end(struct rpcrdma_tcp *tcp); /* gives out what can be, forgets
 void *rpcrdma_tcp_alloc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *connection,
                         size_t n);
 void rpcrdma_tcp_release(struct rpcrdma_tcp *tcp, void *memory, size_t n);
+/* Into the table, by c->hash: the one used last. */
+void rpcrdma_tcp_add(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
+/* It is the one used last, and may hold more or less than before. */
+void rpcrdma_tcp_used(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
+/* Out of the table; frees it, with what it holds. */
+void rpcrdma_tcp_forget(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
+
+/* tcp.c */
 void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s,
                          enum rpcrdma_rule_id rule, const char *what, uint64_t arg0, uint64_t arg1);
 
