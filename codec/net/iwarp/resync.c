@@ -316,18 +316,14 @@ static void found(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int
     rpcrdma_stream_look(tcp, c, end, last);
 }
 
-void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                         bool last)
+/* Where an FPDU may begin, as was seen before: more may follow by now. True: one does. */
+static bool look_at_candidates(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                               bool last)
 {
     struct rpcrdma_stream *s = &c->stream[end];
-    /* FPDUs are multiples of 4 bytes long */
-    uint32_t step = s->has_phase ? 4 : 1;
-    unsigned kept = 0;
     bool known = markers_known(c, end);
+    unsigned kept = 0;
     struct trial trial;
-
-    if (last && s->dropped_candidates)
-        look_anew(s);
 
     for (unsigned i = 0; i < s->n_candidates; i++) {
         uint32_t seq = s->candidate[i].seq;
@@ -341,19 +337,74 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
                                         : follow(tcp, c, end, from, seq, &trial);
         if (good_enough(chain, (s->candidate[i].segment && known) || last)) {
             found(tcp, c, end, seq, chain, last);
-            return;
+            return true;
         }
         s->candidate[i].missing = trial.missing;
         if (chain != CHAIN_NO)
             s->candidate[kept++] = s->candidate[i];
     }
     s->n_candidates = kept;
+    return false;
+}
 
+/* From s->scanned to the end of the range. False: no further, one begins there or its rest is to
+ * come. */
+static bool scan(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                 struct rpcrdma_range *r, bool last)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+    /* FPDUs are multiples of 4 bytes long */
+    uint32_t step = s->has_phase ? 4 : 1;
+    uint32_t seq = s->scanned + (s->has_phase ? (s->marker_phase - s->scanned) % 4 : 0);
+    bool known = markers_known(c, end);
+    struct trial trial;
+
+    for (; rpcrdma_seq_diff(seq, r->seq + r->caplen) < 0; seq += step) {
+        const uint8_t *p = r->bytes + (seq - r->seq);
+        bool whole = r->seq + r->caplen - seq >= 4, segment = r->segment && seq == r->seq;
+        uint8_t header[RPCRDMA_FPDU_HEADER];
+        struct rpcrdma_range *from = r;
+        enum chain chain;
+
+        /* nearly every position ends here */
+        if (whole && !rpcrdma_mpa_markers(c, end) &&
+            ((p[2] & 0x3f) != 0x01 || (p[3] & 0xf0) != 0x40))
+            continue;
+        if (peek_content(c, end, &from, seq, header, sizeof(header)) < 16 && !last &&
+            r->caplen == r->len && !r->after) {
+            s->scanned = seq; /* wait for the rest of it */
+            return false;
+        }
+        chain = segment ? follow_anyway(tcp, c, end, r, seq, &trial)
+                        : follow(tcp, c, end, r, seq, &trial);
+        if (good_enough(chain, (segment && known) || last) && trial.count > 0) {
+            found(tcp, c, end, seq, chain, last);
+            return false;
+        }
+        /* cut packets show no second header: the one at the segment's start is taken */
+        if (chain != CHAIN_NO && trial.count > 0 && segment && known && r->caplen < r->len) {
+            get_in_step(tcp, c, end, seq, chain, last);
+            return false;
+        }
+        if (chain != CHAIN_NO)
+            add_candidate(s, seq, trial.missing, segment);
+    }
+    s->scanned = range_end(r);
+    return true;
+}
+
+void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                         bool last)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+
+    if (last && s->dropped_candidates)
+        look_anew(s);
+    if (look_at_candidates(tcp, c, end, last))
+        return;
     if (rpcrdma_seq_diff(s->scanned, s->next) < 0)
         s->scanned = s->next;
     for (struct rpcrdma_range *r = rpcrdma_range_at(s, s->scanned); r; r = r->after) {
-        uint32_t seq;
-
         if (rpcrdma_seq_diff(range_end(r), s->scanned) <= 0)
             continue;
         if (rpcrdma_seq_diff(s->scanned, r->seq) < 0) {
@@ -361,38 +412,8 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
                 return; /* an Ack will tell, or what was sent again fills it */
             s->scanned = r->seq;
         }
-        seq = s->scanned + (s->has_phase ? (s->marker_phase - s->scanned) % 4 : 0);
-        for (; rpcrdma_seq_diff(seq, r->seq + r->caplen) < 0; seq += step) {
-            const uint8_t *p = r->bytes + (seq - r->seq);
-            bool whole = r->seq + r->caplen - seq >= 4, segment = r->segment && seq == r->seq;
-            uint8_t header[RPCRDMA_FPDU_HEADER];
-            struct rpcrdma_range *from = r;
-            enum chain chain;
-
-            /* nearly every position ends here */
-            if (whole && !rpcrdma_mpa_markers(c, end) &&
-                ((p[2] & 0x3f) != 0x01 || (p[3] & 0xf0) != 0x40))
-                continue;
-            if (peek_content(c, end, &from, seq, header, sizeof(header)) < 16 && !last &&
-                r->caplen == r->len && !r->after) {
-                s->scanned = seq; /* wait for the rest of it */
-                return;
-            }
-            chain = segment ? follow_anyway(tcp, c, end, r, seq, &trial)
-                            : follow(tcp, c, end, r, seq, &trial);
-            if (good_enough(chain, (segment && known) || last) && trial.count > 0) {
-                found(tcp, c, end, seq, chain, last);
-                return;
-            }
-            /* cut packets show no second header: the one at the segment's start is taken */
-            if (chain != CHAIN_NO && trial.count > 0 && segment && known && r->caplen < r->len) {
-                get_in_step(tcp, c, end, seq, chain, last);
-                return;
-            }
-            if (chain != CHAIN_NO)
-                add_candidate(s, seq, trial.missing, segment);
-        }
-        s->scanned = range_end(r);
+        if (!scan(tcp, c, end, r, last))
+            return;
         if (r->after && r->after->seq != s->scanned && !last && hole_open(s, r->after))
             return;
     }
