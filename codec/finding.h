@@ -79,10 +79,12 @@ struct rpcrdma_finding {
         transmissions; /* of what it is about: which one, of how many; 0: not known */
 };
 
+/* The rule, and what to say of it. Static storage; never NULL for a valid id. */
 RPCRDMA_API const struct rpcrdma_rule *rpcrdma_rule(enum rpcrdma_rule_id id);
 RPCRDMA_API const struct rpcrdma_rule_help *rpcrdma_rule_help(enum rpcrdma_rule_id id);
 
-/* "security" of RPCRDMA_CLASS_SECURITY, "the set-up" of RPCRDMA_NEEDS_SET_UP: by bit number. */
+/* "security" of RPCRDMA_CLASS_SECURITY, "set-up" of RPCRDMA_NEEDS_SET_UP: by the number of the bit,
+ * less than RPCRDMA_CLASSES and RPCRDMA_NEEDS. */
 RPCRDMA_API const char *rpcrdma_class_name(unsigned bit);
 RPCRDMA_API const char *rpcrdma_needs_name(unsigned bit);
 

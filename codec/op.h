@@ -178,6 +178,7 @@ static inline int32_t rpcrdma_psn_diff(uint32_t a, uint32_t b)
     return (int32_t)((a - b) << 8) >> 8;
 }
 
+/* The 24-bit PSN that is n after this one. */
 static inline uint32_t rpcrdma_psn_add(uint32_t psn, uint32_t n)
 {
     return (psn + n) & 0xffffff;

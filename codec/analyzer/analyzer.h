@@ -51,7 +51,8 @@ struct rpcrdma_analyzer_sink {
 
 struct rpcrdma_analyzer;
 
-/* NULL when memory is short. config may be NULL: defaults. Both are copied. */
+/* The caller's, until it calls rpcrdma_analyzer_free; NULL when memory is short. config may be
+ * NULL: defaults. Both are copied. */
 RPCRDMA_API struct rpcrdma_analyzer *
 rpcrdma_analyzer_new(const struct rpcrdma_analyzer_config *config,
                      const struct rpcrdma_analyzer_sink *sink);
@@ -80,7 +81,8 @@ rpcrdma_analyzer_packets(struct rpcrdma_analyzer *analyzer, const struct rpcrdma
 RPCRDMA_API void rpcrdma_analyzer_ahead(struct rpcrdma_analyzer *analyzer,
                                         const struct rpcrdma_packet *first, size_t size, size_t n);
 
-/* Likewise one that set up a connection before the capture: see rpcrdma_net_replay. */
+/* As rpcrdma_analyzer_packet, of one that set up a connection before the capture: see
+ * rpcrdma_net_replay. */
 RPCRDMA_API enum rpcrdma_analyzer_status
 rpcrdma_analyzer_replay(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_packet *packet);
 
@@ -88,7 +90,8 @@ rpcrdma_analyzer_replay(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_
  * which rpcrdma_analyzer_end still does. */
 RPCRDMA_API void rpcrdma_analyzer_stop(struct rpcrdma_analyzer *analyzer);
 
-/* No more packets: what is held back is given out, every connection reported. */
+/* No more packets: what is held back is given out, every connection reported. NO_MEMORY: something
+ * may not have been given; STOPPED: by the sink, before or now. */
 RPCRDMA_API enum rpcrdma_analyzer_status rpcrdma_analyzer_end(struct rpcrdma_analyzer *analyzer);
 
 /* Its two parts, for what only they know: rpcrdma_net_stats, rpcrdma_flow_tap, rpcrdma_flow_time,

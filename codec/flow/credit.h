@@ -156,7 +156,7 @@ struct rpcrdma_credit_point {
 RPCRDMA_API void rpcrdma_flow_credits(struct rpcrdma_flow *flow, bool restart);
 
 /* "requested", "granted", "neither"; "reply", "grant", "request", "disconnect", "capture"; "sent",
- * "received", "undecided": the words of the JSON output. */
+ * "received", "undecided": the words of the JSON output. Static text, never NULL. */
 RPCRDMA_API const char *rpcrdma_credit_bound_name(enum rpcrdma_credit_bound bound);
 RPCRDMA_API const char *rpcrdma_credit_cause_name(enum rpcrdma_credit_cause cause);
 RPCRDMA_API const char *rpcrdma_credit_reading_name(enum rpcrdma_credit_reading reading);

@@ -215,10 +215,12 @@ RPCRDMA_API void rpcrdma_connection_set_user(const struct rpcrdma_connection *co
 
 struct rpcrdma_flow;
 
-/* NULL when memory is short. config may be NULL: defaults. Both are copied. */
+/* The caller's, until it calls rpcrdma_flow_free; NULL when memory is short. config may be NULL:
+ * defaults. Both are copied, with the ports and QP numbers. */
 RPCRDMA_API struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
                                                   const struct rpcrdma_flow_sink *sink);
-RPCRDMA_API void rpcrdma_flow_free(struct rpcrdma_flow *flow); /* NULL is fine */
+/* NULL is fine. The sink is given nothing more: rpcrdma_flow_end does that. */
+RPCRDMA_API void rpcrdma_flow_free(struct rpcrdma_flow *flow);
 
 /* One operation, in the order of the capture. False when memory is short: nothing more will come.
  */
@@ -244,12 +246,13 @@ RPCRDMA_API bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdm
  * come soon, of which carrier, addresses and dst_qpn are known, at most RPCRDMA_FLOW_AHEAD of them;
  * `data` is NULL where kind and payload are not known, too.
  * What is known of their connections is brought into the processor's cache; nothing else changes.
- * Not worth it unless _crowded.
+ * Not worth it unless rpcrdma_flow_crowded.
  */
 enum { RPCRDMA_FLOW_AHEAD = 64 };
-RPCRDMA_API bool rpcrdma_flow_crowded(const struct rpcrdma_flow *flow);
 RPCRDMA_API void rpcrdma_flow_ahead(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
                                     size_t n);
+/* Whether there are more connections now than stay in a processor's cache. */
+RPCRDMA_API bool rpcrdma_flow_crowded(const struct rpcrdma_flow *flow);
 
 /* The packets given from now on were captured at this place, a number from 1 on; 0, as at first:
  * not known. A packet captured at two places then shows how long it was on the way between them
@@ -257,12 +260,12 @@ RPCRDMA_API void rpcrdma_flow_ahead(struct rpcrdma_flow *flow, const struct rpcr
 RPCRDMA_API void rpcrdma_flow_tap(struct rpcrdma_flow *flow, uint8_t tap);
 
 /* One segment of TCP, before the operations it completes; of use with config.delivery and
- * config.credits. */
+ * config.credits. False as from rpcrdma_flow_op. */
 RPCRDMA_API bool rpcrdma_flow_segment(struct rpcrdma_flow *flow,
                                       const struct rpcrdma_tcp_segment *segment);
 
-/* No operation came until now_ns, by the capture's clock: what waits for one that would be late
- * waits no more. Of use in a live capture. */
+/* No operation came until now_ns (since the epoch, by the capture's clock): what waits for one that
+ * would be late waits no more. Of use in a live capture. */
 RPCRDMA_API void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns);
 
 /* The connection that an operation just given belongs to, where it was taken as RPC-over-RDMA; else

@@ -29,8 +29,8 @@
 RPCRDMA_BEGIN_DECLS
 
 struct rpcrdma_packet {
-    uint64_t frame;
-    int64_t time_ns;
+    uint64_t frame;    /* its number from 1: what operations and findings name it by */
+    int64_t time_ns;   /* since the epoch */
     uint32_t linktype; /* LINKTYPE_ value, as in the file */
     uint32_t caplen, len;
     const uint8_t *data; /* borrowed for the call */
@@ -39,7 +39,7 @@ struct rpcrdma_packet {
 /* Calls come during rpcrdma_net_packet and rpcrdma_net_end, on the caller's thread. */
 struct rpcrdma_net_sink {
     size_t size; /* sizeof(struct rpcrdma_net_sink); 0: that of version 1.0 */
-    void (*op)(void *context, const struct rpcrdma_op *op);
+    void (*op)(void *context, const struct rpcrdma_op *op); /* valid during the call */
     void (*finding)(void *context, const struct rpcrdma_finding *finding); /* or NULL */
     void *context;
     void (*segment)(void *context, const struct rpcrdma_tcp_segment *segment); /* or NULL */
@@ -89,7 +89,8 @@ struct rpcrdma_net_other {
 
 struct rpcrdma_net;
 
-/* NULL when memory is short. config may be NULL: defaults. */
+/* The caller's, until it calls rpcrdma_net_free; NULL when memory is short. config may be NULL:
+ * defaults. Both are copied. */
 RPCRDMA_API struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
                                                 const struct rpcrdma_net_sink *sink);
 RPCRDMA_API void rpcrdma_net_free(struct rpcrdma_net *net); /* NULL is fine */
@@ -107,11 +108,11 @@ RPCRDMA_API bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
 RPCRDMA_API bool rpcrdma_net_peek(const struct rpcrdma_packet *packet, struct rpcrdma_op *op);
 
 /*
- * Packets at the beginning of n, each `size` bytes after the one before, which nearly all of a
- * capture of RoCEv2 are like: Ethernet, IPv4, whole headers, nothing to report. Their operations
+ * Of n packets, those at the beginning, each `size` bytes after the one before, which nearly all of
+ * a capture of RoCEv2 are like: Ethernet, IPv4, whole headers, nothing to report. Their operations
  * are made in `ops`, which was zero before or is as this function left it; the sink is given
- * nothing. Returns how many there are; those that are then used rpcrdma_net_taken counts as given.
- * The packet after them is rpcrdma_net_packet's.
+ * nothing. Returns how many there are; of those the caller uses it tells rpcrdma_net_taken, which
+ * counts them as given. The packet after them is rpcrdma_net_packet's.
  */
 RPCRDMA_API size_t rpcrdma_net_plain(const struct rpcrdma_net *net,
                                      const struct rpcrdma_packet *first, size_t size, size_t n,
@@ -121,7 +122,8 @@ RPCRDMA_API void rpcrdma_net_taken(struct rpcrdma_net *net, size_t n);
 /*
  * A packet, as rpcrdma_net_packet has it, with which a connection was set up before the capture
  * begins: files of a ring buffer repeat it at their beginning. Its operations have
- * RPCRDMA_OP_REPLAYED; what the connection sends next is not what comes next in the capture.
+ * RPCRDMA_OP_REPLAYED; what the connection sends next is not what comes next in the capture. False
+ * as from rpcrdma_net_packet.
  */
 RPCRDMA_API bool rpcrdma_net_replay(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
 
@@ -129,6 +131,7 @@ RPCRDMA_API bool rpcrdma_net_replay(struct rpcrdma_net *net, const struct rpcrdm
  * now or before: then something may not have been given. */
 RPCRDMA_API bool rpcrdma_net_end(struct rpcrdma_net *net);
 
+/* The counts so far. They are the net's, and go on. */
 RPCRDMA_API const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrdma_net *net);
 
 /* What `unknown_link` and `other` are, the most frequent first: fills at most max of out, and

@@ -28,10 +28,10 @@ enum { RPCRDMA_GSS_INTEGRITY = 2, RPCRDMA_GSS_PRIVACY = 3 }; /* RFC 2203 section
  * CREATE_SESSION. */
 RPCRDMA_API bool rpcrdma_program_is_callback(uint32_t program, uint32_t version, bool reverse);
 
-/* "NFS", "MOUNT", "NFS4_CALLBACK"; NULL for a program that is not known here. */
+/* "NFS", "MOUNT", "NFS4_CALLBACK": static text; NULL for a program that is not known here. */
 RPCRDMA_API const char *rpcrdma_program_name(uint32_t program, uint32_t version, bool reverse);
 
-/* "READ", "MNT", "COMPOUND"; NULL where program, version or procedure is not known. */
+/* "READ", "MNT", "COMPOUND": static text; NULL where program, version or procedure is not known. */
 RPCRDMA_API const char *rpcrdma_procedure_name(uint32_t program, uint32_t version,
                                                uint32_t procedure, bool reverse);
 

@@ -88,12 +88,15 @@ struct rpcrdma_read_totals {
     uint32_t position; /* of the last chunk */
     uint64_t bytes;
 };
+/* Of the entries readable here. */
 RPCRDMA_API struct rpcrdma_read_totals rpcrdma_read_sum(const struct rpcrdma_read_list *list);
 
+/* At the first entry. The list is copied, what it points to is borrowed. */
 RPCRDMA_API struct rpcrdma_read_iter rpcrdma_read_begin(const struct rpcrdma_read_list *list);
 /* True and the next read segment, or false at the end. */
 RPCRDMA_API bool rpcrdma_read_next(struct rpcrdma_read_iter *it, struct rpcrdma_read_segment *out);
 
+/* Likewise at the first write chunk. */
 RPCRDMA_API struct rpcrdma_write_iter rpcrdma_write_begin(const struct rpcrdma_write_list *list);
 /* True and the next write chunk, or false at the end. */
 RPCRDMA_API bool rpcrdma_write_next(struct rpcrdma_write_iter *it, struct rpcrdma_chunk *out);

@@ -29,6 +29,8 @@ struct rpcrdma_cursor {         /* off <= len, caplen <= len */
     const char *what;           /* what could not be read; static text */
 };
 
+/* At the first of len bytes that were on the wire, of which the first caplen, at base, were
+ * captured: caplen <= len. */
 static inline struct rpcrdma_cursor rpcrdma_cursor_init(const void *base, size_t caplen, size_t len)
 {
     assert(caplen <= len);
@@ -48,12 +50,13 @@ static RPCRDMA_INLINE void rpcrdma_cursor_fail(struct rpcrdma_cursor *c, enum rp
     }
 }
 
-/* Bytes left on the wire, and bytes left that were captured. */
+/* Bytes left on the wire. */
 static inline size_t rpcrdma_cursor_left(const struct rpcrdma_cursor *c)
 {
     return c->len - c->off;
 }
 
+/* Bytes left that were captured. */
 static inline size_t rpcrdma_cursor_captured(const struct rpcrdma_cursor *c)
 {
     return c->off < c->caplen ? c->caplen - c->off : 0;
@@ -88,6 +91,7 @@ static RPCRDMA_INLINE const uint8_t *rpcrdma_cursor_take(struct rpcrdma_cursor *
     return NULL;
 }
 
+/* The integer at p, where there are as many bytes. */
 static inline uint16_t rpcrdma_get_be16(const uint8_t *p)
 {
     return (uint16_t)(p[0] << 8 | p[1]);
@@ -108,6 +112,7 @@ static inline uint64_t rpcrdma_get_be64(const uint8_t *p)
     return (uint64_t)rpcrdma_get_be32(p) << 32 | rpcrdma_get_be32(p + 4);
 }
 
+/* Take the next integer; 0 after a failure, now or before. */
 static inline uint8_t rpcrdma_cursor_u8(struct rpcrdma_cursor *c, const char *what)
 {
     const uint8_t *p = rpcrdma_cursor_take(c, 1, what);

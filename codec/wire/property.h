@@ -42,8 +42,8 @@ struct rpcrdma_property_iter {
     uint32_t index, pos;
 };
 
-/* Walks the readable entries of a property set. `xchar`: the ids are characteristics, not
- * properties of the dialect. */
+/* Walks the readable entries of a property set, which is copied; what it points to is borrowed.
+ * `xchar`: the ids are characteristics, not properties of the dialect. */
 RPCRDMA_API struct rpcrdma_property_iter
 rpcrdma_property_begin(const struct rpcrdma_propset *set, const struct rpcrdma_dialect *dialect,
                        bool xchar);

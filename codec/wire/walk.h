@@ -27,7 +27,7 @@ struct rpcrdma_value {
     uint64_t number;   /* integers; the code behind an error's or a property's name */
     double real;       /* REAL */
     const char *name;  /* TEXT: the text. Numbers: the value's name ("RDMA_MSG"), or NULL where it
-                        * has  none. Valid during the call */
+                        * has none. Valid during the call */
     struct rpcrdma_span bytes; /* BYTES: bytes.caplen of bytes.len are there */
 };
 
@@ -47,8 +47,8 @@ struct rpcrdma_visitor {
  * rpcrdma_visit_... below.
  */
 
-/* direction: of the RPC as the caller knows it, RPCRDMA_RPC_CALL or _REPLY, -1 where unknown;
- * emitted where the header itself has no direction word. */
+/* The fields of the record MESSAGE. direction: of the RPC as the caller knows it, RPCRDMA_RPC_CALL
+ * or _REPLY, -1 where unknown; emitted where the header itself has no direction word. */
 RPCRDMA_API void rpcrdma_walk_message(const struct rpcrdma_message *message, int direction,
                                       const struct rpcrdma_visitor *visitor);
 
@@ -63,7 +63,7 @@ RPCRDMA_API void rpcrdma_walk_rpc(int direction, const struct rpcrdma_rpc *call,
 RPCRDMA_API void rpcrdma_walk_rpc_header(const struct rpcrdma_rpc *rpc, uint32_t off,
                                          const char *name, const struct rpcrdma_visitor *visitor);
 
-/* off: where the data in which pd was found starts. */
+/* The fields of the record PRIVATE_DATA. off: where the data in which pd was found starts. */
 RPCRDMA_API void rpcrdma_walk_private_data(const struct rpcrdma_private_data *pd, uint32_t off,
                                            const struct rpcrdma_visitor *visitor);
 
@@ -75,10 +75,13 @@ RPCRDMA_API void rpcrdma_visit_end(const struct rpcrdma_visitor *visitor,
 /* DEC, HEX, BOOL, NAME (the name is found in the field's names). */
 RPCRDMA_API void rpcrdma_visit_number(const struct rpcrdma_visitor *visitor,
                                       enum rpcrdma_field_id field, uint64_t number);
+/* TEXT. text is not NULL. */
 RPCRDMA_API void rpcrdma_visit_text(const struct rpcrdma_visitor *visitor,
                                     enum rpcrdma_field_id field, const char *text);
+/* REAL. */
 RPCRDMA_API void rpcrdma_visit_real(const struct rpcrdma_visitor *visitor,
                                     enum rpcrdma_field_id field, double real);
+/* BYTES: all n of them are at data. */
 RPCRDMA_API void rpcrdma_visit_bytes(const struct rpcrdma_visitor *visitor,
                                      enum rpcrdma_field_id field, const void *data, uint32_t n);
 

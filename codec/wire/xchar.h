@@ -56,10 +56,11 @@ struct rpcrdma_xchar {
     bool pendclr;                         /* UPD */
 };
 
-/* "INIT_XCHAR" ... "UPD_XCHAR", or NULL for an opttype that is not xchar's. */
+/* "INIT_XCHAR" ... "UPD_XCHAR" (section 4), or NULL for an opttype that is not xchar's. */
 RPCRDMA_API const char *rpcrdma_xchar_name(uint32_t opttype);
 
-/* The name, type and default of a characteristic; NULL when it is unknown. */
+/* The name, type and default of a characteristic (section 2); NULL when it is unknown. Static
+ * storage. */
 RPCRDMA_API const struct rpcrdma_property_desc *rpcrdma_xchar_property(uint32_t id);
 
 /*
