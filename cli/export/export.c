@@ -6,14 +6,13 @@
 #include <unistd.h>
 
 #include "capture/limits.h"
-#include "export/clickhouse.h"
 #include "export/compress.h"
 #include "export/database.h"
+#include "export/describe.h"
 #include "export/passed.h"
 #include "export/rows.h"
 #include "export/stores.h"
 #include "finish.h"
-#include "out/json_writer.h"
 #include "output_file.h"
 #include "points.h"
 #include "source/create.h"
@@ -212,93 +211,6 @@ struct choice {
     int jobs;
 };
 
-static int no_table(const struct command *command, const char *name)
-{
-    GString *all = g_string_new(NULL);
-    int status;
-
-    for (enum table_id table = 0; table < N_TABLES; table++)
-        g_string_append_printf(all, "%s%s",
-                               table == 0              ? ""
-                               : table == N_TABLES - 1 ? " or "
-                                                       : ", ",
-                               tables[table].name);
-    status = bad_usage(command, "--tables: \"%s\" is none; it has %s", name, all->str);
-    g_string_free(all, TRUE);
-    return status;
-}
-
-static int choose_tables(const struct command *command, const char *names, unsigned *wanted)
-{
-    char **list;
-    int status = OPTIONS_GO_ON;
-
-    if (!names) {
-        *wanted = (1u << N_TABLES) - 1;
-        return OPTIONS_GO_ON;
-    }
-    if (!*names)
-        return no_table(command, names);
-    list = g_strsplit(names, ",", -1);
-    for (char **name = list; *name && status == OPTIONS_GO_ON; name++) {
-        enum table_id table = 0;
-
-        while (table < N_TABLES && strcmp(tables[table].name, *name) != 0)
-            table++;
-        if (table == N_TABLES)
-            status = no_table(command, *name);
-        else
-            *wanted |= 1u << table;
-    }
-    g_strfreev(list);
-    return status;
-}
-
-/* What the tables have, an object per column. */
-static int show_schema(const struct options *options)
-{
-    struct out out;
-    int status = begin_output(options, &out);
-    struct json json = {.out = &out};
-
-    if (status != OPTIONS_GO_ON)
-        return status;
-    for (enum table_id table = 0; table < N_TABLES; table++)
-        for (size_t i = 0; i < tables[table].n_columns; i++) {
-            const struct column *column = &tables[table].columns[i];
-            const char *help = column_help(column);
-
-            json_open(&json, '{');
-            json_key(&json, KEY(table)), json_plain(&json, tables[table].name);
-            json_key(&json, KEY(column)), json_plain(&json, column->name);
-            json_key(&json, KEY(unit)), json_plain(&json, column_unit(column->type));
-            if (column->field[0])
-                json_key(&json, KEY(field)), json_plain(&json, column->field);
-            json_key(&json, KEY(help)), json_string(&json, help, strlen(help));
-            json_close(&json, '}');
-            json_end(&json);
-        }
-    return end_output(&out, EXIT_DONE);
-}
-
-/* The statements that make them in another database. */
-static int show_sql(const struct command *command, const struct options *options,
-                    const struct choice *choice)
-{
-    struct out out;
-    int status;
-
-    if (strcmp(choice->sql, "clickhouse") != 0)
-        return bad_usage(command, "--sql: \"%s\" is none; it has clickhouse", choice->sql);
-    if (choice->cluster && !clickhouse_cluster_name(choice->cluster))
-        return bad_usage(command, "--cluster: letters, digits and _, not \"%s\"", choice->cluster);
-    status = begin_output(options, &out);
-    if (status != OPTIONS_GO_ON)
-        return status;
-    clickhouse_schema(&out, choice->cluster);
-    return end_output(&out, EXIT_DONE);
-}
-
 static bool is_ring(const struct capture_limits *limits)
 {
     return limits->bytes > 0 || limits->duration_ns > 0;
@@ -476,16 +388,16 @@ static int run(const struct command *command, int argc, char **argv)
 
     e.rows.pipeline = &e.pipeline;
     if (status == OPTIONS_GO_ON && choice.schema) {
-        status = show_schema(&options);
+        status = describe_columns(&options);
     } else if (status == OPTIONS_GO_ON && choice.sql) {
-        status = show_sql(command, &options, &choice);
+        status = describe_sql(command, &options, choice.sql, choice.cluster);
     } else if (status == OPTIONS_GO_ON) {
         if (choice.cluster)
             status = bad_usage(command, "--cluster: it goes with --sql");
         else if (options.n_files == 0 && options.n_devices == 0)
             status = bad_usage(command, "no capture file given");
         if (status == OPTIONS_GO_ON)
-            status = choose_tables(command, choice.tables, &e.rows.tables);
+            status = describe_chosen(command, choice.tables, &e.rows.tables);
         if (status == OPTIONS_GO_ON)
             status = check(command, &options, &choice, e.rows.tables);
         if (status == OPTIONS_GO_ON)
