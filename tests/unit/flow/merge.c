@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Two streams that prove to be one connection late, after they were told as two; and what must not
  * make one of two. */
-#include "rig.h"
-
-static struct rig rig;
-static struct rig_end a, b;
-
-static int teardown(void **state)
-{
-    (void)state;
-    if (rig.flow)
-        rig_end(&rig);
-    return 0;
-}
+#include "pair.h"
 
 static int setup(void **state)
 {
-    teardown(state);
-    a = RIG_A;
-    b = RIG_B;
-    rig_begin(&rig, NULL);
+    pair_end(state);
+    pair_begin(NULL);
     return 0;
 }
 
@@ -201,7 +188,7 @@ static void given_up(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, pair_end)
     const struct CMUnitTest tests[] = {
         TEST(told_as_two), TEST(two_of_them),    TEST(chance),
         TEST(given_up),    TEST(an_old_request), TEST(while_it_is_full),

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sends that are not whole, too long, or contradict themselves; what is said of them, and that what
  * follows is not harmed. */
-#include "rig.h"
+#include "pair.h"
 
 #include "wire/message.h"
-
-static struct rig rig;
-static struct rig_end a, b;
 
 static int setup(void **state)
 {
@@ -14,14 +11,6 @@ static int setup(void **state)
     a = RIG_A;
     b = RIG_B;
     rig_begin_connected(&rig, &a, &b);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    if (rig.flow)
-        rig_end(&rig);
     return 0;
 }
 
@@ -156,7 +145,7 @@ static void odd_boolean(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, pair_end)
     const struct CMUnitTest tests[] = {
         TEST(without_beginning), TEST(without_end_or_connection), TEST(too_long), TEST(two_xids),
         TEST(odd_boolean),

@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The CM's messages (IBTA volume 1 chapter 12), again, alone, mixed up and without end; MPA's. */
-#include "rig.h"
-
-static struct rig rig;
-static struct rig_end a, b;
-
-static int teardown(void **state)
-{
-    (void)state;
-    if (rig.flow)
-        rig_end(&rig);
-    return 0;
-}
+#include "pair.h"
 
 static int setup(void **state)
 {
-    teardown(state);
-    a = RIG_A;
-    b = RIG_B;
-    rig_begin(&rig, NULL);
+    pair_end(state);
+    pair_begin(NULL);
     return 0;
 }
 
@@ -98,7 +85,7 @@ static void rep_captured_late(void **state)
 
     (void)state;
     for (int way = 0; way < WAYS; way++) {
-        teardown(NULL);
+        pair_end(NULL);
         setup(NULL);
         req(&a, &b, A_ID, 20049);
         rig_send_call(&rig, &a, &b, 1);
@@ -200,7 +187,7 @@ static void rep_of_a_known_qp(void **state)
     static const uint32_t qpns[] = {33};
 
     (void)state;
-    teardown(NULL);
+    pair_end(NULL);
     rig_begin(&rig, &(struct rpcrdma_flow_config){.qpns = qpns, .n_qpns = 1});
     rep(&b, &a, B_ID, A_ID);
     assert_int_equal(TAILQ_LAST(&rig.flow->conns->all, conn_list)->class, CONN_RPCRDMA);
@@ -355,7 +342,7 @@ static void open_without_end(void **state)
     size_t said = 0;
 
     (void)state;
-    teardown(NULL);
+    pair_end(NULL);
     rig_begin(&rig, &(struct rpcrdma_flow_config){.max_memory = 1 << 20});
     rig.flow->context.sink.connection = NULL;
     for (uint32_t i = 0; i < 2000; i++) {
@@ -386,7 +373,7 @@ static void strangers_without_end(void **state)
         const struct rpcrdma_flow_config config = {.max_memory = limits[k]};
         struct rig_end last = {9, 0, 0}, peer = {8, 0, 0};
 
-        teardown(NULL);
+        pair_end(NULL);
         rig_begin(&rig, &config);
         for (uint32_t i = 1; i < 20000; i++) {
             last.qpn = i;
@@ -411,7 +398,7 @@ static void an_ack_of_nothing(void **state)
     const struct flow_conn *conn;
 
     (void)state;
-    teardown(NULL);
+    pair_end(NULL);
     rig_begin_connected(&rig, &a, &b);
     rpc(1);
     conn = flow_conns_oldest(rig.flow->conns);
@@ -462,7 +449,7 @@ static void undecided(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, pair_end)
     const struct CMUnitTest tests[] = {
         TEST(sent_again),
         TEST(captured_twice),
