@@ -234,7 +234,7 @@ struct input *input_unpack(struct input *in, char *error, size_t size)
     unpack->feed.has_descriptor = unpack_has_descriptor;
     unpack->feed.rest = unpack_rest;
     unpack->packed = in;
-    in->no_readahead = true; /* what is unpacked is read ahead */
+    in->no_readahead = true; /* but what is unpacked of it is */
     if (!begin(unpack, formats[i].how, formats[i].module)) {
         snprintf(error, size, "%s", feed_error(&unpack->feed));
         unpack_free(&unpack->feed);
