@@ -6,16 +6,22 @@
 #include <stdio.h>
 
 #include "plural.h"
+#include "times.h"
+
+#define SECOND INT64_C(1000000000)
 
 static void slow_end(struct report *r, enum report_cause_id id, const struct report_slow *slow,
                      bool nothing_lost)
 {
     bool server = id == CAUSE_SERVER;
     struct report_cause *cause;
+    uint64_t frame;
+    bool lacks;
 
     if (slow->rpcs == 0)
         return;
-    cause = report_cause_add(r, id, CONFIDENCE_HIGH);
+    lacks = report_gaps(r, &frame) > 0;
+    cause = report_cause_add(r, id, lacks ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
     cause->rpcs = slow->rpcs;
     cause->time_ns = slow->ns;
     cause->frame = slow->frame;
@@ -25,6 +31,104 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
              server ? "server" : "client", server ? "" : " to answer the server", slow->rpcs,
              server ? "RPC" : "callback", plural(slow->rpcs), report_seconds(r->slow_ns),
              report_seconds(slow->ns), nothing_lost ? " and without anything being lost" : "");
+    if (lacks)
+        snprintf(cause->against, sizeof(cause->against),
+                 "the capture lacks packets: RDMA, or what was sent again, may be among them");
+}
+
+static void add(struct report_slow *sum, const struct report_slow *one)
+{
+    if (sum->rpcs == 0 || (one->rpcs > 0 && one->frame < sum->frame))
+        sum->frame = one->frame;
+    sum->rpcs += one->rpcs;
+    sum->ns = time_plus(sum->ns, one->ns);
+}
+
+/* What is lost before the place of capture looks like a slow server: what is missing here of what
+ * it sent, and times that are no longer than those of losses. */
+static bool losses_explain(const struct report_connection *c)
+{
+    int client = 1 - report_server_end(&c->pub);
+    const struct report_slow *slow = &c->trouble.slow_server;
+    const struct rpcrdma_path *path = &c->path[client];
+    int64_t longest = MAX(c->path[0].longest_wait_ns, c->path[1].longest_wait_ns);
+
+    return c->pub.carrier == RPCRDMA_CARRIER_IWARP
+               ? path->retransmitted + path->lost > 0
+               : path->lost > path->lost_behind || slow->ns / 2 / (int64_t)slow->rpcs < longest;
+}
+
+/* Where there is another cause: of RPCs that it had no part in. */
+static void slow_server_too(struct report *r)
+{
+    struct report_slow sum = {0};
+    struct report_cause *cause;
+    uint64_t frame;
+    bool lost = report_gaps(r, &frame) > 0;
+    GList *all = report_connections(r);
+
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+
+        if (c->trouble.slow_server.rpcs == 0 || losses_explain(c))
+            continue;
+        add(&sum, &c->trouble.slow_server);
+        lost = lost || c->path[0].retransmitted + c->path[1].retransmitted > 0;
+    }
+    g_list_free(all);
+    if (sum.rpcs == 0)
+        return;
+    cause = report_cause_add(r, CAUSE_SERVER, lost ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
+    cause->rpcs = sum.rpcs;
+    cause->time_ns = sum.ns;
+    cause->frame = sum.frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "The server was slow, too: %s%" PRIu64
+             " RPC%s of %.3g s or more, of which nothing was "
+             "sent again, took %.3f s in all between the Call's arrival and the Reply, without "
+             "RDMA.",
+             report_not_looked_at(r) > 0 ? "at least " : "", sum.rpcs, plural(sum.rpcs),
+             report_seconds(r->slow_ns), report_seconds(sum.ns));
+    if (lost)
+        snprintf(
+            cause->against, sizeof(cause->against),
+            "packets were lost, or are not in the capture: some of this may come from what was "
+            "lost before it came here");
+}
+
+/* Nothing was sent again to it: it, or the way, stood still. */
+static void late_acks(struct report *r, bool server)
+{
+    struct report_slow sum = {0};
+    struct report_cause *cause;
+    GList *all = report_connections(r);
+
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+        int end = server ? report_server_end(&c->pub) : 1 - report_server_end(&c->pub);
+        const struct report_slow *late = &c->trouble.late[server];
+        const struct rpcrdma_path *path = &c->path[end];
+
+        if (late->rpcs > 0 && path->acknowledged && path->retransmitted == 0 &&
+            path->uncaptured * 4 <= path->packets &&
+            late->ns / 2 / (int64_t)late->rpcs >= report_ack_time(c, server, 50))
+            add(&sum, late);
+    }
+    g_list_free(all);
+    if (sum.rpcs == 0)
+        return;
+    cause = report_cause_add(r, server ? CAUSE_SERVER : CAUSE_CLIENT, CONFIDENCE_MEDIUM);
+    cause->rpcs = sum.rpcs;
+    cause->time_ns = sum.ns;
+    cause->frame = sum.frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "The %s was slow to acknowledge %s: %s%" PRIu64
+             " RPC%s of %.3g s or more waited %.3f s in all for that, with nothing sent again.",
+             server ? "server" : "client", server ? "Calls" : "Replies",
+             report_not_looked_at(r) > 0 ? "at least " : "", sum.rpcs, plural(sum.rpcs),
+             report_seconds(MAX(r->slow_ns, SECOND)), report_seconds(sum.ns));
+    snprintf(cause->against, sizeof(cause->against),
+             "the way to it may have stood still (PAUSE frames), or the host that captured");
 }
 
 /* A way that is that long explains it, too: `delay` tells of it. */
@@ -67,7 +171,8 @@ static void slow_reads(struct report *r)
              " RPC%s of %.3g s or "
              "more waited %.3f s in all between a Read request and its first response, with "
              "nothing moving.",
-             slow->rpcs, plural(slow->rpcs), report_seconds(r->slow_ns), report_seconds(slow->ns));
+             slow->rpcs, plural(slow->rpcs), report_seconds(MAX(r->slow_ns, SECOND)),
+             report_seconds(slow->ns));
     snprintf(cause->against, sizeof(cause->against),
              "the way to the client may be long, or PAUSE frames may have stopped it: capture at "
              "the client, too");
@@ -79,8 +184,12 @@ void causes_of_slow_ends(struct report *r)
     bool only = r->n_causes == 0;
     bool nothing_lost = only && flaws.known && flaws.retransmitted + flaws.lost == 0;
 
-    if (!only && !r->slow_told) /* what was lost makes them look slow, too */
+    for (int server = 1; server >= 0; server--)
+        late_acks(r, server);
+    if (!only && !r->slow_told) { /* what was lost makes them look slow, too */
+        slow_server_too(r);
         return;
+    }
     slow_end(r, CAUSE_SERVER, &r->slow_server, nothing_lost);
     slow_end(r, CAUSE_CLIENT, &r->slow_client, nothing_lost);
     slow_reads(r);

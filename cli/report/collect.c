@@ -209,6 +209,35 @@ static void note_slow_reads(struct report *r, const struct rpcrdma_transaction *
         r->slow_reads_of[r->n_slow_reads_of++] = number;
 }
 
+/* No loss that was seen is part of its time. */
+static bool untouched(const struct rpcrdma_transaction *t)
+{
+    return t->has_phases && t->stalled_ns == 0 && !t->retransmitted && t->call.transmissions == 1 &&
+           t->reply.transmissions == 1;
+}
+
+/* An end acknowledged a message late. A client that has no Ack of its Call sends others, and one
+ * that acknowledges nothing, none: else what acknowledged the Reply is not in the capture. */
+static void note_late(struct report *r, const struct rpcrdma_transaction *t)
+{
+    struct report_tally *tally = report_tally_of(r, t->connection);
+    bool server = t->phases.call_ns > t->phases.reply_ns;
+    int64_t ns = server ? t->phases.call_ns : t->phases.reply_ns;
+    bool shown = server ? t->call.frame < t->reply_frame
+                        : t->connection->life.last_call_ns <= t->reply.first_time_ns;
+
+    if (tally && shown && ns >= MAX(r->slow_ns, SECOND) && ns > t->latency_ns / 2)
+        note_slow_one(&report_trouble(tally)->late[server], t, ns);
+}
+
+static void note_slow_server(struct report *r, const struct rpcrdma_transaction *t)
+{
+    struct report_tally *tally = report_tally_of(r, t->connection);
+
+    if (tally && t->phases.server_ns >= SECOND)
+        note_slow_one(&report_trouble(tally)->slow_server, t, t->phases.server_ns);
+}
+
 /* What its responder took between the Call's arrival and the Reply, but for RDMA. */
 static void note_responder(struct report *r, const struct rpcrdma_transaction *t)
 {
@@ -224,6 +253,10 @@ static void note_responder(struct report *r, const struct rpcrdma_transaction *t
     else if (t->has_phases && !is_reverse(t) && t->read_chunk_length > 0 &&
              t->phases.data_peer_ns > t->latency_ns / 2)
         note_slow_reads(r, t);
+    else if (untouched(t) && !is_reverse(t))
+        note_late(r, t);
+    if (own > t->latency_ns / 2 && untouched(t) && !is_reverse(t))
+        note_slow_server(r, t);
 }
 
 static void note_spent(struct report *r, const struct rpcrdma_transaction *t)

@@ -116,6 +116,13 @@ struct report_refusal {
     uint16_t code;
 };
 
+/* Slow RPCs for which one end took most of the time. */
+struct report_slow {
+    uint64_t rpcs, reads; /* reads: of RDMA Reads so many at least, one for each segment */
+    int64_t ns;           /* that it took */
+    uint64_t frame;
+};
+
 /* What most connections have nothing of. */
 struct report_trouble {
     uint64_t resent;                          /* Calls that were sent before on another one */
@@ -130,6 +137,9 @@ struct report_trouble {
     uint64_t resent_packets[2];     /* so far */
     struct report_missed missed[2]; /* towards each end */
     struct report_refusal refusal;  /* the first */
+    /* of RPCs of which nothing was sent again: the server took a second and more; an end (the
+     * client, the server) acknowledged that late what answers it, or the Call */
+    struct report_slow slow_server, late[2];
 };
 
 /* Acks by an end where there is no room for how they are distributed: all, and of these times. */
@@ -223,13 +233,6 @@ struct report_gone {
     uint64_t rpcs;
     uint32_t number;
     bool early; /* for want of room: while another one could take its place */
-};
-
-/* Slow RPCs for which one end took most of the time. */
-struct report_slow {
-    uint64_t rpcs, reads; /* reads: of RDMA Reads so many at least, one for each segment */
-    int64_t ns;           /* that it took */
-    uint64_t frame;
 };
 
 /* A measure over time. */

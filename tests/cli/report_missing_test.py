@@ -141,7 +141,7 @@ class Missing(CommandTest):
             c.talk.disconnect()
             c.packets[:] = self.without_acks(c.packets)
         causes = {one['cause']: one for one in self.causes_of(say)}
-        self.assertEqual(set(causes), {'unanswered', 'capture-incomplete'})
+        self.assertEqual(set(causes), {'unanswered', 'capture-incomplete', 'slow-server'})
         self.assertEqual(causes['unanswered']['rpcs'], 1)
         self.assertIn('Whether the last Call of a connection', causes['capture-incomplete']['text'])
 

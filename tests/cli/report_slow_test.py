@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of what was slow beside other causes, and of ends or ways that stood still for seconds without anything being lost."""
+import json
+import os
+import sys
+import unittest
+
+from command import CommandTest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+import rules_iwarp
+
+SECOND = 10**9
+
+
+def lose(one):
+    """A Call that is sent again after half a second."""
+    xid, ack = one.call(rule_talk.NULL), one.packets.pop()
+    one.clock.now += SECOND // 2
+    one.packets += [p._replace(time_ns=one.clock.tick()) for p in (one.packets[-1], ack)]
+    one.reply(xid)
+
+
+def slow(one, ns):
+    xid = one.call(rule_talk.NULL)
+    one.clock.now += ns
+    one.reply(xid)
+
+
+def late(one, of_call, ns):
+    """The Ack of a Call, or of its Reply."""
+    xid = one.call(rule_talk.NULL)
+    if not of_call:
+        one.reply(xid)
+    ack = one.packets.pop()
+    one.clock.now += ns
+    one.packets.append(ack._replace(time_ns=one.clock.tick()))
+    if of_call:
+        one.reply(xid)
+
+
+class Slow(CommandTest):
+    def report(self, talk, *arguments):
+        path = os.path.join(self.folder, 'slow.pcap')
+        rules.write(path, talk, True)
+        return json.loads(self.run_command('report', '--json', *arguments, path))
+
+    def among(self, what, iwarp=False, between_ns=SECOND):
+        """Once, among RPCs that are in order."""
+        def talk(c, _):
+            if iwarp:
+                rules_iwarp.over_iwarp(c)
+            for number in range(60):
+                c.clock.now += between_ns
+                c.null()
+                if number == 30:
+                    what(c)
+        return self.report(talk)
+
+    def test_slow_and_lost(self):
+        """Two faults at once: the server was slow with RPCs that no loss touched. Not where these take no longer than what was
+        lost, whose likes may have been lost before they came to the place of capture."""
+        for iwarp, slow_ns, expected in ((False, 4 * SECOND, True), (True, 4 * SECOND, True), (False, SECOND * 101 // 100, True)):
+            def talk(c, _, iwarp=iwarp, slow_ns=slow_ns):
+                if iwarp:
+                    rules_iwarp.over_iwarp(c)
+                for number in range(60):
+                    c.null()
+                    if number % 10 == 3:
+                        lose(c)
+                    if number % 10 == 7:
+                        slow(c, slow_ns)
+            with self.subTest(iwarp=iwarp, slow_ns=slow_ns):
+                causes = {one['cause']: one for one in self.report(talk)['causes']}
+                self.assertEqual(set(causes), {'lost-to-server', 'slow-server'})
+                self.assertEqual((causes['slow-server']['rpcs'], causes['slow-server']['confidence']), (6, 'medium'))
+                self.assertAlmostEqual(causes['slow-server']['cost_ns'], 6 * slow_ns, delta=SECOND // 100)
+                self.assertIn('The server was slow, too: 6 RPCs of 1 s or more, of which nothing was sent again',
+                              causes['slow-server']['text'])
+
+        def as_long(c, _):
+            for number in range(60):
+                c.null()
+                if number % 10 == 3:
+                    lose(c)
+                    lose(c)
+                if number == 7:
+                    xid, ack = c.call(rule_talk.NULL), c.packets.pop()
+                    c.clock.now += 3 * SECOND
+                    c.packets += [p._replace(time_ns=c.clock.tick()) for p in (c.packets[-1], ack)]
+                    c.reply(xid)
+                    slow(c, 3 * SECOND)
+        self.assertEqual([one['cause'] for one in self.report(as_long)['causes']], ['lost-to-server'])
+
+    def test_stood_still(self):
+        """For 5 s in a minute an end acknowledged nothing, and nothing was sent again."""
+        for of_call, cause, says in ((True, 'slow-server', 'The server was slow to acknowledge Calls: 1 RPC of 1 s or more waited 5.00'),
+                                     (False, 'slow-client', 'The client was slow to acknowledge Replies: 1 RPC of 1 s or more waited 5.00')):
+            one, = self.among(lambda c, of_call=of_call: late(c, of_call, 5 * SECOND))['causes']
+            self.assertEqual((one['cause'], one['confidence'], one['rpcs']), (cause, 'medium', 1))
+            self.assertIn(says, one['text'])
+            self.assertIn('PAUSE', one['against'])
+        self.assertEqual(self.among(lambda c: late(c, False, SECOND * 9 // 10))['causes'], [])
+
+    def test_ack_not_captured(self):
+        """Of a Reply whose Ack is not in the capture the Ack of a later one tells, half a minute later."""
+        def missing(c):
+            c.null()
+            c.packets.pop()
+            c.clock.now += 30 * SECOND
+        for iwarp in (False, True):
+            self.assertEqual(self.among(missing, iwarp)['causes'], [])
+
+    def test_capture_lacks_packets(self):
+        """It may be what the server was at: that is not sure."""
+        def gap(c):
+            slow(c, 3 * SECOND)
+            c.reply(c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE), bytes(4) + rule_talk.ATTRIBUTES)
+            del c.packets[-2]
+        causes = {one['cause']: one for one in self.among(gap)['causes']}
+        self.assertEqual(causes['slow-server']['confidence'], 'medium')
+        self.assertIn('the capture lacks packets', causes['slow-server']['against'])
+
+
+if __name__ == '__main__':
+    unittest.main()
