@@ -167,7 +167,7 @@ void credits_text(struct out *out, const struct credits_connection *c,
         out_literal(out, " (");
         out_text(out, c->is.dialect->name);
         out_text(out, c->is.dialect->counting_credits && c->is.dialect->id == RPCRDMA_IETF_02
-                          ? ", credits taken as counters because it has RDMA2_GRANT)"
+                          ? ", credits taken as counters, as the draft has RDMA2_GRANT)"
                           : ")");
     }
     out_line(out);

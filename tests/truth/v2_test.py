@@ -20,17 +20,15 @@ import v2
 ADDED = {'rpc', 'findings'}
 
 # Formats that the bytes of a connection cannot tell apart, by connection: all of them must be named. The
-# first has everything a dialect has (ietf-02 is ietf-01 and a grant), the second one Call whose flags or
-# direction word is 0.
-ALIKE = {1: [{'ietf-01', 'ietf-02'}],
+# first has everything a dialect has (ietf-02 is ietf-01 and a grant, and its credits count on), the second one Call whose
+# flags or direction word is 0.
+ALIKE = {1: [],
          2: [{'cel-02', 'cel-03', 'cel-04', 'cel-08', 'ietf-00', 'ietf-01', 'ietf-02'}]}
 # Keys that hang on which of them it is.
 OF_DIALECT = {'dialect', 'flags', 'direction', 'header_length', 'type', 'error'}
 
 
 def alike(name, connection):
-    if name == 'ietf-02' and connection == 1:
-        return {name}  # it sent a grant
     return next((one for one in ALIKE[connection] if name in one), {name})
 
 

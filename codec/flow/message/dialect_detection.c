@@ -13,10 +13,14 @@
  */
 
 #define ALL_V2 ((1u << RPCRDMA_DIALECT_COUNT) - (1u << RPCRDMA_CEL_00))
+/* These differ in RDMA2_GRANT, which is in a capture or not, and in what credits mean. */
+#define GRANT_OR_NOT (1u << RPCRDMA_IETF_01 | 1u << RPCRDMA_IETF_02)
 
 enum {
     LATER_MESSAGES = 64, /* looked at once the choice is settled */
     TYPE_ERROR = 4,      /* in every version */
+    KEPT = 3,
+    GROWN = 8, /* such credits decide */
 };
 
 enum rank {
@@ -130,11 +134,41 @@ static bool single(uint32_t mask)
     return (mask & (mask - 1)) == 0;
 }
 
-/* The format to decode by: the latest of those left. */
+/* A counter moves on when messages were sent (ietf-07 section 4.2.1); what an end grants of Calls
+ * stays mostly what it is. */
+static uint32_t by_credits(struct message_conn *mc, int sender, const struct flow_send *send,
+                           uint32_t mask)
+{
+    uint32_t credits, last = mc->last_credits[sender];
+    bool follows = mc->sent_since[sender];
+
+    if ((mask & GRANT_OR_NOT) != GRANT_OR_NOT)
+        return mask;
+    credits = rpcrdma_get_be32(send->data + 8);
+    mc->last_credits[sender] = credits;
+    mc->sent_since[sender] = false;
+    mc->sent_since[1 - sender] = true;
+    if (!follows)
+        return mask;
+    if (credits == last && mc->credits_kept[sender] < KEPT)
+        mc->credits_kept[sender]++;
+    else if (credits != last)
+        mc->credits_kept[sender] = 0;
+    if (credits != last && credits - last < UINT32_MAX / 2 && mc->credits_grown < GROWN)
+        mc->credits_grown++;
+    if (mc->credits_kept[sender] == KEPT)
+        return mask & ~(1u << RPCRDMA_IETF_02);
+    return mc->credits_grown == GROWN ? mask & ~(1u << RPCRDMA_IETF_01) : mask;
+}
+
+/* The format to decode by: the latest of those left, but not one that only a message which was not
+ * seen would show. */
 static const struct rpcrdma_dialect *latest(uint32_t mask)
 {
     int id = RPCRDMA_IETF_07;
 
+    if ((mask & GRANT_OR_NOT) == GRANT_OR_NOT)
+        mask &= ~(1u << RPCRDMA_IETF_02);
     while (id > RPCRDMA_CEL_00 && !(mask & 1u << id))
         id--;
     return rpcrdma_dialect((enum rpcrdma_dialect_id)id);
@@ -189,7 +223,7 @@ RPCRDMA_RARE static void of_version_2(struct flow_messages *messages, struct flo
     mc->last_xid[sender] = xid;
     mc->has_last_xid[sender] = true;
     if (!is_err_vers(send))
-        mask = best(mask, send, may_continue);
+        mask = by_credits(mc, sender, send, best(mask, send, may_continue));
     pub->dialects = mask;
     if (single(mask)) {
         pub->dialect = latest(mask);

@@ -236,8 +236,44 @@ static void falls_back_undecided(void **state)
     rig_send_call(&rig, &a, &b, 2);
     assert_int_equal(rig.messages, 3);
     rig_end(&rig);
-    assert_int_equal(rig.message[0].dialect, RPCRDMA_IETF_02);
+    assert_int_equal(rig.message[0].dialect, RPCRDMA_IETF_01); /* it sent no RDMA2_GRANT */
     assert_int_equal(rig_count(&rig, RPCRDMA_RULE_DIALECT_UNDECIDED), 1);
+}
+
+/* ietf-02 is ietf-01 with an RDMA2_GRANT, and with credits that count on: these tell, too. Both
+ * ends send in turn; or each sends several before the other does, which leaves its counter as it
+ * is. */
+static void counters_or_not(void **state)
+{
+    const uint32_t both = 1u << RPCRDMA_IETF_01 | 1u << RPCRDMA_IETF_02;
+
+    (void)state;
+    for (int counting = 0; counting < 2; counting++) {
+        for (int in_turn = 0; in_turn < 2; in_turn++) {
+            struct rpcrdma_message m;
+            uint32_t xid = 1;
+
+            begin(NULL);
+            for (int round = 0; round < 12; round++) {
+                uint32_t n = in_turn ? 1 : 6, credits = counting ? 16 + xid : 16;
+
+                for (uint32_t i = 0; i < 2 * n; i++) {
+                    m = message(RPCRDMA_IETF_02, RPCRDMA_KIND_MSG, xid + i % n);
+                    m.credits = credits;
+                    m.flags = i < n ? 0 : m.dialect->flag_response;
+                    m.direction = i >= n;
+                    m.payload =
+                        i < n ? call_payload(xid + i % n, 0) : reply_payload(xid + i % n, 0);
+                    send(i < n, &m);
+                }
+                xid += n;
+            }
+            rig_end(&rig);
+            assert_int_equal(rig.connection[0].dialects & both,
+                             1u << (counting ? RPCRDMA_IETF_02 : RPCRDMA_IETF_01));
+            assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_COUNT_RANGE), 0);
+        }
+    }
 }
 
 static void changes_version(void **state)
@@ -376,6 +412,7 @@ int main(void)
         cmocka_unit_test(waits),
         cmocka_unit_test(falls_back),
         cmocka_unit_test(falls_back_undecided),
+        cmocka_unit_test(counters_or_not),
         cmocka_unit_test(changes_version),
         cmocka_unit_test(not_offered),
         cmocka_unit_test(properties),
