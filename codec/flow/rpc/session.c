@@ -1,25 +1,71 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/check.h"
 
+#include <string.h>
+
 #include "upper/compound.h"
 
 /*
  * What a session allows on its two channels (RFC 8881 section 18.36.3): sizes, operations, slots.
  * Known where the Reply to CREATE_SESSION was captured; and of slots the Responder may allow more
  * later (section 2.10.6.1). Sizes are those of RPC messages before anything is put into chunks.
- * A session has any number of connections: those that its requests come over (section 2.10.3.1).
+ * A session has any number of connections: those that its requests come over (section 2.10.3.1),
+ * to any address of its server. Where two servers are seen to create one of the same name, each is
+ * its server's.
  */
 
-enum { OP_CREATE_SESSION = 43, OP_SEQUENCE = 53, OP_CB_SEQUENCE = 11, SESSION_ID = 16 };
-
-uint64_t rpc_session_key(const struct flow_rpcs *rpcs, const uint64_t name[2])
-{
-    return siphash_words(&rpcs->key, name, 2) | 1;
-}
+enum {
+    OP_CREATE_SESSION = 43,
+    OP_SEQUENCE = 53,
+    OP_CB_SEQUENCE = 11,
+    SESSION_ID = 16,
+    LATER = 16, /* of one name; further ones take the place of the last */
+};
 
 static struct rpc_session *find(const struct flow_rpcs *rpcs, uint64_t key)
 {
     return ring_table_get(&rpcs->sessions, key);
+}
+
+/* The n-th of that name; the first is 0. */
+static uint64_t nth_key(const struct flow_rpcs *rpcs, const uint64_t name[2], uint32_t n)
+{
+    const uint64_t words[] = {name[0], name[1], n};
+
+    return siphash_words(&rpcs->key, words, n > 0 ? 3 : 2) | 1;
+}
+
+static struct rpcrdma_address server_of(const struct flow_conn *conn)
+{
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+
+    for (int end = 0; end < 2; end++)
+        if (pub->role[end] == RPCRDMA_ROLE_SERVER)
+            return pub->end[end].address;
+    return (struct rpcrdma_address){0};
+}
+
+static bool by_server(const struct rpc_session *session, const struct rpcrdma_address *server)
+{
+    return session && memcmp(&session->server, server, sizeof(*server)) == 0;
+}
+
+uint64_t rpc_session_key(const struct flow_rpcs *rpcs, const struct flow_conn *conn,
+                         const uint64_t name[2])
+{
+    uint64_t first = nth_key(rpcs, name, 0), key;
+    const struct rpc_session *session = find(rpcs, first);
+    struct rpcrdma_address server;
+
+    if (!session || session->later == 0)
+        return first;
+    server = server_of(conn);
+    for (uint32_t n = session->later; n > 0; n--) {
+        key = nth_key(rpcs, name, n);
+        if (by_server(find(rpcs, key), &server))
+            return key;
+    }
+    return first;
 }
 
 static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
@@ -158,9 +204,19 @@ static void created(struct flow_rpcs *rpcs, struct flow_conn *conn, struct rpcrd
     new.channel[1] = read_channel(&c);
     if (status != 0 || c.status != RPCRDMA_OK)
         return;
-    new.key = rpc_session_key(rpcs, name);
     new.slots_known[0] = new.channel[0].slots;
     new.slots_known[1] = new.channel[1].slots;
+    new.server = server_of(conn);
+    session = find(rpcs, nth_key(rpcs, name, 0));
+    if (!session && rpc_slot_used(rpcs, nth_key(rpcs, name, 0))) { /* not captured, and destroyed */
+        session = ring_table_add(&rpcs->sessions, &rpcs->context->memory, nth_key(rpcs, name, 0));
+        if (!session)
+            return;
+        *session = (struct rpc_session){.key = nth_key(rpcs, name, 0), .server = new.server};
+    }
+    if (session && session->later < LATER)
+        session->later++;
+    new.key = nth_key(rpcs, name, session ? session->later : 0);
     session = find(rpcs, new.key);
     if (!session)
         session = ring_table_add(&rpcs->sessions, &rpcs->context->memory, new.key);

@@ -51,6 +51,8 @@ struct rpc_channel {
 
 struct rpc_session {
     uint64_t key;                  /* rpc_session_key of its name; first, likewise */
+    struct rpcrdma_address server; /* that created it */
+    uint32_t later; /* of the first of its name: others that were created since, by any server */
     struct rpc_channel channel[2]; /* fore, back: by who calls */
     uint32_t slots_known[2];       /* most that the Responder said since: it may allow more */
     bool blind[2];                 /* a Reply could not be read: it may have said more */
@@ -67,9 +69,14 @@ void rpc_slot_call(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_slot_answered(const struct rpc_transaction *t);
 void rpc_slot_end(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 
+/* slot.c. The first slot of the session's fore channel was used. */
+bool rpc_slot_used(const struct flow_rpcs *rpcs, uint64_t session);
+
 /* session.c. Stands for a session's name, which the wire chooses, in 64 bits that it does not: two
- * names have one key by chance alone. Never 0. */
-uint64_t rpc_session_key(const struct flow_rpcs *rpcs, const uint64_t name[2]);
+ * names have one key by chance alone. Never 0. Servers give names each by itself, and again: it is
+ * the latest that the connection's server created. */
+uint64_t rpc_session_key(const struct flow_rpcs *rpcs, const struct flow_conn *conn,
+                         const uint64_t name[2]);
 /* A Call of a session, once it is whole, against what CREATE_SESSION allowed; a Reply's
  * results, which say what is allowed from now on; a Reply that was put together. */
 void rpc_session_call(struct flow_rpcs *rpcs, struct rpc_transaction *t);

@@ -16,11 +16,16 @@
 enum { NFS4ERR_BADSLOT = 10053, NFS4ERR_SEQ_MISORDERED = 10063, SEEN = 64 };
 
 /* Of the slot of its session's channel; the backchannel has slots of its own. Never 0. */
-static uint64_t key_of(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+static uint64_t key_of(const struct flow_rpcs *rpcs, uint64_t session, bool back, uint32_t slot)
 {
-    const uint64_t words[] = {t->session, (uint64_t)t->pub.callback << 32 | t->ddp.slot};
+    const uint64_t words[] = {session, (uint64_t)back << 32 | slot};
 
     return siphash_words(&rpcs->key, words, 2) | 1;
+}
+
+bool rpc_slot_used(const struct flow_rpcs *rpcs, uint64_t session)
+{
+    return ring_table_get(&rpcs->slots, key_of(rpcs, session, false, 0)) != NULL;
 }
 
 static bool was_seen(const struct rpc_slot *slot, uint32_t seqid)
@@ -97,8 +102,8 @@ static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     uint32_t slots;
     uint64_t key;
 
-    t->session = rpc_session_key(rpcs, ddp->session);
-    key = key_of(rpcs, t);
+    t->session = rpc_session_key(rpcs, t->conn, ddp->session);
+    key = key_of(rpcs, t->session, t->pub.callback, ddp->slot);
     slot = ring_table_get(&rpcs->slots, key);
     t->slot_place = rpc_call_place(t, ddp->slot_off);
     if (ddp->slot > ddp->highest)
@@ -171,7 +176,7 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     bool refused = t->slot_status == NFS4ERR_SEQ_MISORDERED;
     bool whole = rpc_session_whole(rpcs, t), sure = refused || whole;
     bool taken = t->slot_answered && t->slot_status == 0;
-    bool known = slot->key == key_of(rpcs, t);
+    bool known = slot->key == key_of(rpcs, t->session, t->pub.callback, ddp->slot);
     uint32_t slots;
 
     if (t->slot_doubt & RPC_SLOT_IN_USE && known && is(&slot->last, t) &&

@@ -167,6 +167,39 @@ static void as_many_sessions_as_are_remembered(void **state)
     assert_true(told(sequence(name_of(1), 2, 0, 0), RPCRDMA_RULE_SESSION_REQUEST_SIZE));
 }
 
+/* Two servers that create a session of the same name, and one that does so again: slots and limits
+ * are those of the latest by the server that is asked. */
+static void a_name_that_two_servers_give(void **state)
+{
+    const uint8_t name[NAME] = {7};
+    struct rig_end a[2] = {rig.a, {1, rig.a.qpn + 1, 77}}, b[2] = {rig.b, {3, 900, 4000}};
+
+    (void)state;
+    rig_connect(&rig.rig, &a[1], &b[1], 20049);
+    for (int server = 0; server < 2; server++) {
+        rig.a = a[server];
+        rig.b = b[server];
+        create(name, server == 0 ? 1 << 20 : 1);
+        a[server] = rig.a;
+        b[server] = rig.b;
+    }
+    for (uint32_t seqid = 1; seqid <= 3; seqid++) {
+        for (int server = 0; server < 2; server++) {
+            const struct got_transaction *t;
+
+            rig.a = a[server];
+            rig.b = b[server];
+            t = sequence(name, seqid, 0, 0);
+            a[server] = rig.a;
+            b[server] = rig.b;
+            assert_int_equal(t->n_rules, server);
+            assert_int_equal(told(t, RPCRDMA_RULE_SESSION_REQUEST_SIZE), server);
+        }
+    }
+    create(name, 1 << 20);
+    assert_int_equal(sequence(name, 1, 0, 0)->n_rules, 0);
+}
+
 /* A Reply that the capture shows behind the next Call of its slot: by its time it was before that,
  * or it was not. */
 static void reply_behind_the_next_call(void **state)
@@ -204,6 +237,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_of_one_fnv_hash, setup, teardown),
         cmocka_unit_test_setup_teardown(as_many_slots_as_are_remembered, setup, teardown),
         cmocka_unit_test_setup_teardown(as_many_sessions_as_are_remembered, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_name_that_two_servers_give, setup, teardown),
         cmocka_unit_test_setup_teardown(reply_behind_the_next_call, setup, teardown),
     };
 
