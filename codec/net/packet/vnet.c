@@ -153,26 +153,34 @@ static bool contradict(uint64_t a, uint64_t b)
 }
 
 /* The lowest network that the label may be of, by all labels of it that were seen in one of its
- * directions. Its own is the first choice. */
+ * directions. Its own is the first choice; else a new one. */
 static uint16_t place(const struct rpcrdma_vnets *vnets, const struct entry *pair,
                       const struct entry *e, bool is_new)
 {
-    uint64_t other[LABELS_MOST / 64 + 1] = {0};
+    /* a label is placed once for each direction, and gets a new network twice at most */
+    enum { WORDS = 2 * LABELS_MOST / 64 + 1 };
+    uint64_t there[WORDS] = {0}, other[WORDS] = {0};
     uint16_t n = 0;
 
     for (uint32_t at = pair->next; at != 0; at = vnets->entries[at - 1].next) {
         const struct entry *one = &vnets->entries[at - 1];
+        uint64_t bit = UINT64_C(1) << one->network % 64;
 
         RPCRDMA_STEP();
-        if (one == e || !(one->directions & e->directions) || !contradict(one->label, e->label) ||
-            (!is_new && one->network == e->network && (one->one || e->one)))
+        if (one == e && is_new)
             continue;
-        other[one->network / 64] |= UINT64_C(1) << one->network % 64;
+        there[one->network / 64] |= bit;
+        if (one != e && one->directions & e->directions && contradict(one->label, e->label) &&
+            (is_new || one->network != e->network || !(one->one || e->one)))
+            other[one->network / 64] |= bit;
     }
     if (!is_new && !(other[e->network / 64] >> e->network % 64 & 1))
         return e->network;
-    while (other[n / 64] >> n % 64 & 1)
-        n++;
+    if (pair->labels == 1)
+        return 0;
+    for (; n <= pair->network; n++)
+        if ((there[n / 64] & ~other[n / 64]) >> n % 64 & 1)
+            return n;
     return n;
 }
 
