@@ -57,19 +57,23 @@ static enum rpcrdma_verdict erspan(struct rpcrdma_layer *l, size_t bytes, unsign
  * a flow 8 (RFC 7637 section 3.2). */
 enum rpcrdma_verdict rpcrdma_layer_gre(struct rpcrdma_layer *l)
 {
-    const uint8_t *p = rpcrdma_cursor_take(&l->c, 4, "GRE header"), *optional;
-    size_t more;
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, 4, "GRE header"), *key;
 
     if (!p)
         return rpcrdma_layer_failed(l, false);
     if (p[1] & 7 || p[0] & 0x40) /* PPTP's version 1; source routing, which nobody uses */
         return RPCRDMA_IS_OTHER;
-    more = (p[0] & 0x80 ? 4u : 0) + (p[0] & 0x20 ? 4u : 0) + (p[0] & 0x10 ? 4u : 0);
-    optional = rpcrdma_cursor_take(&l->c, more, "GRE header");
-    if (!optional)
+    if (p[0] & 0x80 && !rpcrdma_cursor_take(&l->c, 4, "GRE header"))
         return rpcrdma_layer_failed(l, false);
-    if (p[0] & 0x20 && rpcrdma_get_be16(p + 2) == RPCRDMA_ETHERTYPE_BRIDGE)
-        l->vni = rpcrdma_get_be24(optional + (p[0] & 0x80 ? 4 : 0)) + 1;
+    if (p[0] & 0x20) {
+        key = rpcrdma_cursor_take(&l->c, 4, "GRE header");
+        if (!key)
+            return rpcrdma_layer_failed(l, false);
+        if (rpcrdma_get_be16(p + 2) == RPCRDMA_ETHERTYPE_BRIDGE)
+            l->vni = rpcrdma_get_be24(key) + 1;
+    }
+    if (p[0] & 0x10 && !rpcrdma_cursor_take(&l->c, 4, "GRE header"))
+        return rpcrdma_layer_failed(l, false);
     switch (rpcrdma_get_be16(p + 2)) {
     case RPCRDMA_ETHERTYPE_ERSPAN2:
         /* type I has neither a sequence number nor a header of its own */

@@ -12,6 +12,7 @@ enum {
     ENTRIES_MOST = RPCRDMA_BOUND(16384, 24), /* of more, nothing is told apart */
     LABELS_MOST = RPCRDMA_BOUND(256, 6),     /* likewise, of two addresses */
     RECENT = 4096,                           /* packets that another may be a copy of */
+    CACHE = 256,                             /* labels that packets had lately */
 };
 #define COPY_NS UINT64_C(10000000)
 
@@ -38,6 +39,8 @@ struct rpcrdma_vnets {
     struct entry *entries;
     uint32_t *bucket; /* 1 + place of its first one */
     uint32_t n, room; /* room: also of buckets; a power of two */
+    /* 1 + place. By a hash without a key: where two meet, the table is asked */
+    uint32_t cache[CACHE];
     struct recent recent[RECENT];
 };
 
@@ -203,6 +206,12 @@ static void join(struct rpcrdma_vnets *vnets, const struct entry *pair, struct e
 /* --- copies ------------------------------------------------------------------------------------
  */
 
+static uint64_t mixed(uint64_t h, uint64_t word)
+{
+    h *= UINT64_C(0x9e3779b97f4a7c15);
+    return (h ^ h >> 29 ^ word) * UINT64_C(0xd6e8feb86659fd93);
+}
+
 /* CM's PSNs count from 0. Some of its messages say little: copies of those show nothing but where
  * no other packet did. */
 static bool is_datagram(const struct rpcrdma_layer *l, const uint8_t *transport)
@@ -218,15 +227,12 @@ static uint64_t print_of(const struct rpcrdma_layer *l, const uint8_t *transport
                          const uint32_t ends[2])
 {
     enum { BTH = 12, MAD_END = BTH + 8 + 256 };
-    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t h = ((uint64_t)ends[0] << 32 | ends[1]) * odd;
+    uint64_t h = mixed((uint64_t)ends[0] << 32 | ends[1], rpcrdma_get_be64(transport));
 
-    h = (h ^ h >> 29 ^ rpcrdma_get_be64(transport)) * odd;
-    h = (h ^ h >> 29 ^ rpcrdma_get_be32(transport + 8)) * odd;
-    h = (h ^ h >> 29 ^ rpcrdma_layer_ip_id(l)) * odd;
+    h = mixed(h, (uint64_t)rpcrdma_get_be32(transport + 8) << 16 | rpcrdma_layer_ip_id(l));
     if (is_datagram(l, transport))
         for (size_t at = BTH; at + 8 <= n && at < MAD_END; at += 8)
-            h = (h ^ h >> 29 ^ rpcrdma_get_be64(transport + at)) * odd;
+            h = mixed(h, rpcrdma_get_be64(transport + at));
     return h ^ h >> 32;
 }
 
@@ -257,8 +263,8 @@ static const uint8_t *ipv4_of(const struct rpcrdma_layer *l, const uint8_t *addr
 }
 
 /* The label, which is made where it is not there; NULL: nothing is remembered of it. */
-static struct entry *label(struct rpcrdma_vnets *vnets, const uint32_t address[2], uint64_t value,
-                           bool begins, bool *failed)
+RPCRDMA_RARE static struct entry *new_label(struct rpcrdma_vnets *vnets, const uint32_t address[2],
+                                            uint64_t value, bool begins, bool *failed)
 {
     struct entry *e = find(vnets, address, value), *pair;
     uint32_t at;
@@ -278,6 +284,21 @@ static struct entry *label(struct rpcrdma_vnets *vnets, const uint32_t address[2
     pair->labels++;
     e->next = pair->next;
     pair->next = (uint32_t)(e - vnets->entries) + 1;
+    return e;
+}
+
+static struct entry *label(struct rpcrdma_vnets *vnets, const uint32_t address[2], uint64_t value,
+                           bool begins, bool *failed)
+{
+    uint64_t hash = mixed((uint64_t)address[0] << 32 | address[1], value);
+    uint32_t *at = &vnets->cache[(hash >> 32) % CACHE];
+    struct entry *e = *at ? &vnets->entries[*at - 1] : NULL;
+
+    if (e && e->label == value && e->address[0] == address[0] && e->address[1] == address[1])
+        return e;
+    e = new_label(vnets, address, value, begins, failed);
+    if (e)
+        *at = (uint32_t)(e - vnets->entries) + 1;
     return e;
 }
 
