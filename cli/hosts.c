@@ -99,16 +99,15 @@ void hosts_learn(const struct rpcrdma_address *address, const char *name, size_t
 
 const char *hosts_name(const struct rpcrdma_address *address)
 {
-    struct rpcrdma_address plain = {.family = RPCRDMA_ADDRESS_IPV4};
+    struct rpcrdma_address plain;
     uint16_t slot;
 
     if (known.n == 0 || known.hidden ||
         (address->family != RPCRDMA_ADDRESS_IPV4 && address->family != RPCRDMA_ADDRESS_IPV6))
         return NULL;
-    if (address->family == RPCRDMA_ADDRESS_IPV4) /* of any network */
-        memcpy(plain.bytes, address->bytes, 4);
-    else
-        plain = *address;
+    plain = *address;
+    if (plain.family == RPCRDMA_ADDRESS_IPV4) /* of any network */
+        memset(plain.bytes + 4, 0, sizeof(plain.bytes) - 4);
     slot = *slot_of(&plain);
     return slot != 0 ? known.hosts[slot - 1].name : NULL;
 }

@@ -8,7 +8,7 @@ import struct
 import sys
 import unittest
 
-from command import CommandTest, capture
+from command import CommandTest, block, capture, enhanced, interface, option, section
 import pcap
 import rewrap
 
@@ -136,6 +136,16 @@ class Networks(CommandTest):
             for key in ('src', 'dst'):
                 self.assertEqual(len(self.objects('rpcs', '--json', '--where', f'{key} == {address}', path)),
                                  2 * RPCS if key == 'src' or '/' in address else 0)
+
+    def test_names(self):
+        """A host's name is its address's, of whatever network."""
+        packets = self.wrapped(conversation(1), vlan(10)) + self.wrapped(conversation(2, 10**9), vlan(20))
+        name = struct.pack('<HH', 1, 12) + CLIENT + b'tenants\0' + bytes(4)
+        path = self.file(section() + interface(options=option(9, b'\x09') + option(0, b'')) + block(4, name) +
+                         b''.join(enhanced(one.data, one.time_ns) for one in packets), 'named.pcapng')
+        lines = [line for line in self.run_command('connections', path).splitlines() if line.startswith('#')]
+        self.assertEqual(len(lines), 2)
+        self.assertTrue(all('tenants QP 33 -> 192.0.2.1 QP 65, VLAN' in line for line in lines), lines)
 
     def test_exported(self):
         """A connection has the same keys whatever else is in the capture."""
