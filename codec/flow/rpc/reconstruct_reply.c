@@ -132,6 +132,37 @@ static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         rpc_session_reply_size(rpcs, t);
 }
 
+/* The Payload stream, where the sink wants it. */
+static void give_stream(const struct reconstruct *m, const struct rpcrdma_rpc *rpc,
+                        const uint8_t *data, size_t caplen)
+{
+    struct flow_rpcs *rpcs = m->rpcs;
+    struct rpcrdma_reduction reduced = {.gaps = rpcs->gaps,
+                                        .chunks = rpcs->lengths,
+                                        .n_chunks = m->n_writes,
+                                        .pad_inline = m->pad_inline};
+
+    if (!rpcs->context->sink.payload_stream || !(rpc->present & RPCRDMA_RPC_HAS_XID))
+        return;
+    if (m->reads && rpcs->gaps)
+        reduced.n_gaps = m->reads->n_reads;
+    reconstruct_emit_stream(rpcs, m->t, RPCRDMA_DIRECTION_REPLY, rpc, &reduced, data, caplen,
+                            (size_t)rpcs->base.length);
+}
+
+/* Bytes of write chunks whose place is not known, with their padding. */
+static uint64_t unplaced_length(const struct reconstruct *m)
+{
+    uint64_t length = 0;
+
+    for (size_t i = 0; i < m->n_unplaced_chunks; i++) {
+        uint32_t bytes = m->rpcs->unplaced_chunks[i].length;
+
+        length += bytes + (-bytes & 3);
+    }
+    return length;
+}
+
 static void any_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                       const struct rpc_response *answer)
 {
@@ -169,26 +200,14 @@ static void any_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     } else {
         t->dropped = true;
     }
-    if (rpcs->context->sink.payload_stream) {
-        struct rpcrdma_reduction reduced = {.gaps = rpcs->gaps,
-                                            .chunks = rpcs->lengths,
-                                            .n_chunks = m.n_writes,
-                                            .pad_inline = m.pad_inline};
-
-        if (m.reads && rpcs->gaps)
-            reduced.n_gaps = m.reads->n_reads;
-        if (rpc.present & RPCRDMA_RPC_HAS_XID)
-            reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, &rpc, &reduced, data, caplen,
-                                    (size_t)rpcs->base.length);
-    }
+    give_stream(&m, &rpc, data, caplen);
     reconstruct_compose(&m);
     n_iovec = rpcs->whole.count;
     length = rpcs->whole.length;
     holes = reconstruct_report_holes(&m, n_iovec);
     if (m.n_writes > 0)
         reconstruct_add_unplaced(&m, why);
-    for (size_t i = 0; i < m.n_unplaced_chunks; i++)
-        length += rpcs->unplaced_chunks[i].length + (-rpcs->unplaced_chunks[i].length & 3);
+    length += unplaced_length(&m);
     for (size_t i = n_iovec; i < rpcs->whole.count; i++)
         holes.lost = holes.lost || rpcs->whole.at[i].kind == RPCRDMA_IOVEC_LOST;
     t->reply_complete = !holes.lost && !m.fault && message->status == RPCRDMA_OK && length > 0;
