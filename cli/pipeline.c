@@ -123,6 +123,8 @@ static void wait_and_tick(struct pipeline *pipeline)
                 pipeline->next_tick_ns = now_ns + pipeline->interval_ns;
             if (pipeline->out)
                 out_flush(pipeline->out);
+            if (enough(pipeline))
+                return;
             continue;
         }
         /* an end that is slow to come, the source knows how to wait for */
@@ -194,8 +196,11 @@ static void read_packets(struct pipeline *pipeline)
     }
     begin_reading(pipeline, &reading);
     while (left > 0 && !enough(pipeline) && !(pipeline->out && pipeline->out->error)) {
-        if (pipeline->tick && devices)
+        if (pipeline->tick && devices) {
             wait_and_tick(pipeline);
+            if (enough(pipeline))
+                break;
+        }
         status =
             source_next(source, packets, left < SOURCE_BATCH ? (size_t)left : SOURCE_BATCH, &n);
         if (status == SOURCE_END)

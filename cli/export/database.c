@@ -25,7 +25,6 @@ struct database {
     struct database_name name;
     char *folder; /* resolved */
     int fd;       /* of the folder */
-    int lock;     /* of the database; -1: none */
     size_t cache;
 };
 
@@ -80,9 +79,9 @@ static bool lock_others_out(struct database *db)
     struct privilege_lent lent;
 
     privilege_lend(&lent);
-    db->lock = open(db->name.resolved, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    db->name.fd = open(db->name.resolved, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     privilege_return(&lent);
-    if (db->lock < 0 || fcntl(db->lock, F_OFD_SETLK, &one) == 0 ||
+    if (db->name.fd < 0 || fcntl(db->name.fd, F_OFD_SETLK, &one) == 0 ||
         (errno != EAGAIN && errno != EACCES)) /* what is wrong with it, SQLite says */
         return true;
     complain("%s: another export writes to it", db->name.given);
@@ -214,15 +213,16 @@ static int export_into(struct database *db, int (*fill)(void *context, struct st
 int database_export(const struct options *options, const char *path,
                     int (*fill)(void *context, struct store *store), void *context)
 {
-    struct database db = {.options = options, .lock = -1, .cache = options_memory(options, 1)};
+    struct database db = {
+        .options = options, .name = {.fd = -1}, .cache = options_memory(options, 1)};
     int status = EXIT_UNUSABLE;
 
     if (find(&db, path)) {
         status = export_into(&db, fill, context);
         close(db.fd);
     }
-    if (db.lock >= 0)
-        close(db.lock);
+    if (db.name.fd >= 0)
+        close(db.name.fd);
     g_free(db.name.resolved);
     free(db.folder);
     return status;

@@ -31,6 +31,7 @@ enum { APPLICATION = 0x52704472 }; /* "RpDr": what file(1) and `PRAGMA applicati
 struct sqlite_store {
     struct store store;
     char *path;
+    int fd; /* the caller's */
     sqlite3 *db;
     sqlite3_stmt *insert[N_TABLES], *replace[N_TABLES];
     sqlite3_stmt *alike[N_TABLES];
@@ -221,6 +222,11 @@ static bool commit(struct store *store)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
 
+    if (s->fd >= 0 && create_is_gone(s->fd)) {
+        complain("%s: it was removed while it was written to: its rows are lost", s->path);
+        s->failed = true;
+        return false;
+    }
     return (past_commit(s->past) || fail(s)) && run(s, "COMMIT; BEGIN");
 }
 
@@ -387,6 +393,7 @@ static struct sqlite_store *open_database(const struct database_name *name, size
     int64_t application;
 
     s->path = g_strdup(name->given);
+    s->fd = name->fd;
     if (lib->sqlite3_open_v2(name->resolved, &s->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW |
                                  SQLITE_OPEN_NOMUTEX,

@@ -44,6 +44,7 @@ void store_stream_header(struct out *out, enum table_id table);
 struct database_name {
     const char *given; /* for messages */
     char *resolved;    /* no symbolic link leads to it */
+    int fd;            /* of it; -1: none */
 };
 
 bool store_sqlite_built(void);

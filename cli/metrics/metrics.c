@@ -3,7 +3,9 @@
 #include "metrics/metrics.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "finish.h"
@@ -22,8 +24,11 @@ struct textfile {
     int status;
 };
 
+/* Where nothing can be written any more, going on would only look like it. */
 static void failed(struct textfile *file, int error)
 {
+    if (error == EOWNERDEAD || error == ENOENT)
+        file->metrics->pipeline->stop = true;
     if (file->status == EXIT_DONE) /* said once; the next time it may go well */
         complain("%s: %s", file->path, create_error(error));
     file->status = EXIT_UNUSABLE;
@@ -81,13 +86,20 @@ static bool prepare(struct textfile *file, bool no_sandbox)
     struct creator_task task = {.how = CREATE_OVER, .mode = 0644, .removable = 1};
     struct privilege_lent lent;
     char error[200] = "";
+    struct stat there;
 
     privilege_lend(&lent);
     task.folder = create_folder(file->path, &task.replaces);
     if (task.folder < 0)
         g_strlcpy(error, strerror(errno), sizeof(error));
+    else if (fstatat(task.folder, task.replaces, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+             !S_ISREG(there.st_mode))
+        g_strlcpy(error, create_error(S_ISLNK(there.st_mode) ? ELOOP : CREATE_IRREGULAR),
+                  sizeof(error));
     privilege_return(&lent);
-    if (task.folder >= 0) {
+    if (*error && task.folder >= 0) {
+        close(task.folder);
+    } else if (task.folder >= 0) {
         task.names = (struct names){.stem = task.replaces,
                                     .stem_length = strlen(task.replaces),
                                     .forms = forms,

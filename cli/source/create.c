@@ -8,8 +8,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "source/interrupt.h"
 #include "source/privilege.h"
 
 /* Whether somebody else may have put the file there. */
@@ -33,18 +35,22 @@ static bool is_locked(int fd)
 static int over(int folder, const char *name)
 {
     struct stat st;
+    bool pipe = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode);
     int fd, error = 0;
 
-    /* a pipe is looked at before it is opened, too: that waits for a reader */
-    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode) &&
-        planted(folder, &st)) {
+    /* a pipe is looked at before it is opened, too, and opened without a wait for its reader: who
+     * asked does that, as it hears of signals */
+    if (pipe && planted(folder, &st)) {
         errno = CREATE_PLANTED;
         return -1;
     }
-    fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+    fd = openat(folder, name,
+                O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC | (pipe ? O_NONBLOCK : 0));
+    if (fd < 0 && pipe && errno == ENXIO)
+        errno = CREATE_UNREAD;
     if (fd < 0)
         return -1;
-    if (fstat(fd, &st) != 0)
+    if (fstat(fd, &st) != 0 || (pipe && fcntl(fd, F_SETFL, O_WRONLY) != 0))
         error = errno;
     else if (S_ISBLK(st.st_mode))
         error = ENOTSUP;
@@ -121,6 +127,16 @@ int create_folder(const char *path, const char **name)
     return fd;
 }
 
+bool create_waits(int error)
+{
+    struct timespec turn = {.tv_nsec = 50000000};
+
+    if (error != CREATE_UNREAD || interrupt_seen())
+        return false;
+    nanosleep(&turn, NULL);
+    return true;
+}
+
 int create_path(const char *path, mode_t mode)
 {
     int standard = create_standard(path), folder, fd = -1, error;
@@ -132,7 +148,9 @@ int create_path(const char *path, mode_t mode)
     privilege_lend(&lent);
     folder = create_folder(path, &name);
     if (folder >= 0)
-        fd = create_at(folder, name, CREATE_OVER, mode);
+        do {
+            fd = create_at(folder, name, CREATE_OVER, mode);
+        } while (fd < 0 && create_waits(errno));
     error = errno;
     if (folder >= 0)
         close(folder);
@@ -154,6 +172,8 @@ const char *create_error(int error)
         return "another process has locked it";
     case CREATE_IRREGULAR:
         return "it is no regular file";
+    case CREATE_UNREAD:
+        return "nobody reads from it";
     case EOWNERDEAD:
         return "the process that creates files has ended";
     case ENOTSUP:

@@ -10,6 +10,7 @@
  */
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum create_how {
@@ -18,11 +19,20 @@ enum create_how {
 };
 
 /* errno where no call of the system sets it: of a file that somebody else may have put there; of a
- * device or a link where a regular file should be; of a file that is written to. */
-enum { CREATE_PLANTED = ENOTUNIQ, CREATE_IRREGULAR = EMEDIUMTYPE, CREATE_BUSY = EALREADY };
+ * device or a link where a regular file should be; of a file that is written to; of a pipe that
+ * nobody reads from. */
+enum {
+    CREATE_PLANTED = ENOTUNIQ,
+    CREATE_IRREGULAR = EMEDIUMTYPE,
+    CREATE_BUSY = EALREADY,
+    CREATE_UNREAD = ENOTCONN,
+};
 
 /* The descriptor, or -1 with errno; see create_error(). `name` is one of the folder. */
 int create_at(int folder, const char *name, enum create_how how, mode_t mode);
+
+/* Whether to try that again: of a pipe, whose reader may come, until a signal ends us. Waits. */
+bool create_waits(int error);
 
 /* The same of a path, over what is there, as the user who called sudo where somebody did. Names of
  * descriptors ("-", /dev/stdout, /dev/fd/N, /proc/self/fd/N) are the descriptors that the process

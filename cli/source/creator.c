@@ -254,7 +254,10 @@ int creator_create(struct creator *creator, const char *name)
 {
     int fd = -1;
 
-    return ask(creator, CREATE, name, &fd) ? fd : -1;
+    while (!ask(creator, CREATE, name, &fd))
+        if (!create_waits(errno))
+            return -1;
+    return fd;
 }
 
 bool creator_remove(struct creator *creator, const char *name)
