@@ -19,22 +19,29 @@ void report_cause_lasted(struct report_cause *cause, enum report_failure how, in
     cause->until_ns = MAX(until_ns, since_ns);
 }
 
-static int compare_hosts(const struct report_connection *a, const struct report_connection *b)
+static int compare_ends(const struct report_connection *a, const struct report_connection *b,
+                        bool server)
 {
     int x = report_server_end(&a->pub), y = report_server_end(&b->pub);
-    int order =
-        memcmp(&a->pub.end[x].address, &b->pub.end[y].address, sizeof(a->pub.end[x].address));
 
-    return order ? order
-                 : memcmp(&a->pub.end[1 - x].address, &b->pub.end[1 - y].address,
-                          sizeof(a->pub.end[0].address));
+    return memcmp(&a->pub.end[server ? x : 1 - x].address, &b->pub.end[server ? y : 1 - y].address,
+                  sizeof(a->pub.end[x].address));
+}
+
+/* Of a server that is restarted, all clients are alike. */
+static bool of_server(const struct report_cause *cause)
+{
+    return cause->id == CAUSE_SERVER_RESTARTED;
 }
 
 static int compare_kinds(const struct report_cause *a, const struct report_cause *b)
 {
+    int order;
+
     if (a->id != b->id || a->how != b->how)
         return a->id != b->id ? (int)a->id - (int)b->id : (int)a->how - (int)b->how;
-    return compare_hosts(a->of, b->of);
+    order = compare_ends(a->of, b->of, true);
+    return order || of_server(a) ? order : compare_ends(a->of, b->of, false);
 }
 
 static gint by_kind(gconstpointer a, gconstpointer b)
@@ -80,8 +87,9 @@ static void make_one(const struct report *r, struct report_cause *const *all, gu
         memcpy(one.against, doubtful->against, sizeof(one.against));
     }
     snprintf(one.text, sizeof(one.text),
-             "Connections of the same two hosts %s %s%u times%s, from %.1f s to %.1f s into the "
+             "Connections of the same %s %s %s%u times%s, from %.1f s to %.1f s into the "
              "capture, %.1f s in all. The longest: %.640s",
+             of_server(&one) ? "server" : "two hosts",
              one.id == CAUSE_CONNECTION_FAILED ? "failed" : "were broken off",
              report_not_looked_at(r) > 0 ? "at least " : "", n, times == 1 ? " at once" : "",
              report_seconds(time_less(all[0]->since_ns, start_ns)),

@@ -119,7 +119,13 @@ class Flap(CommandTest):
         """Its breaks are told of as these."""
         cause, = self.causes(self.breaks([4 * SECOND] * 6, lambda number: False, server=True))
         self.assertEqual((cause['cause'], cause['confidence']), ('server-restarted', 'medium'))
-        self.assertIn('Connections of the same two hosts were broken off 6 times, from 0.0 s to 24.0 s', cause['text'])
+        self.assertIn('Connections of the same server were broken off 6 times, from 0.0 s to 24.0 s', cause['text'])
+
+    def test_clients_of_a_server(self):
+        """A server that is restarted is one cause, whatever the number of clients."""
+        cause, = self.causes(self.breaks([4 * SECOND], lambda number: False, server=True, clients=5))
+        self.assertEqual(cause['cause'], 'server-restarted')
+        self.assertIn('Connections of the same server were broken off 5 times at once', cause['text'])
 
 
 if __name__ == '__main__':
