@@ -38,16 +38,19 @@ static inline void packet(struct pipeline *pipeline, const struct source_packet 
                      RPCRDMA_ANALYZER_NO_MEMORY;
 }
 
-/* How many of n packets, one behind the other, are like the one before them. */
+/* How far packets from the i-th of n on, one behind the other, are like the one before them. */
 static size_t usual_ones(const struct pipeline_private *own, const struct source_packet *packets,
-                         size_t n)
+                         size_t n, size_t i)
 {
     int64_t latest_ns;
-    size_t i = 0;
 
     if (!own->usual)
-        return 0;
+        return i;
     latest_ns = own->usual->latest_ns;
+    if (i < own->source->alike && is_usual(own, &packets[i])) {
+        i = own->source->alike;
+        latest_ns = packets[i - 1].packet.time_ns;
+    }
     for (; i < n; i++) {
         const struct source_packet *one = &packets[i];
 
@@ -84,7 +87,7 @@ static size_t several(struct pipeline *pipeline, const struct source_packet *pac
 static void batch(struct pipeline *pipeline, const struct source_packet *packets, size_t n)
 {
     bool each = pipeline->passes && !pipeline->passes_unlike; /* by itself */
-    size_t i = 0, usual = each ? 0 : usual_ones(pipeline->own, packets, n), taken;
+    size_t i = 0, usual = each ? 0 : usual_ones(pipeline->own, packets, n, 0), taken;
     const char *soon = pipeline->own->source->soon;
     size_t part = soon ? pipeline->own->source->soon_bytes / n : 0;
 
@@ -92,7 +95,7 @@ static void batch(struct pipeline *pipeline, const struct source_packet *packets
         rpcrdma_analyzer_ahead(pipeline->own->analyzer, &packets[0].packet, sizeof(packets[0]), n);
     while (i < n && !enough(pipeline)) {
         if (usual <= i && !each)
-            usual = i + usual_ones(pipeline->own, &packets[i], n - i);
+            usual = usual_ones(pipeline->own, packets, n, i);
         taken = usual > i ? several(pipeline, &packets[i], usual - i, soon ? soon + i * part : NULL,
                                     (usual - i) * part)
                           : 0;

@@ -191,6 +191,26 @@ static bool is_piped(const struct file *file)
     return file->source.live && !file->eager && !file->followed;
 }
 
+/* Of n packets those from the from-th on are in order by themselves, and as packets of a file of
+ * one interface are. */
+static void note_alike(struct source *source, const struct source_packet *packets, size_t from,
+                       size_t n)
+{
+    if (n > from && source->alike == from &&
+        (from == 0 || packets[from].packet.time_ns >= packets[from - 1].packet.time_ns))
+        source->alike = n;
+}
+
+/* Behind n others. How many there are then. */
+static size_t take_at_hand(struct file *file, struct source_packet *packets, size_t max, size_t n)
+{
+    size_t all = n + file->at_hand(file, packets + n, max - n);
+
+    if (file->in_order)
+        note_alike(&file->source, packets, n, all);
+    return all;
+}
+
 static enum source_status file_next(struct source *source, struct source_packet *packets,
                                     size_t max, size_t *n)
 {
@@ -199,13 +219,14 @@ static enum source_status file_next(struct source *source, struct source_packet 
 
     *n = 0;
     source->soon = NULL;
+    source->alike = 0;
     if (file->state == FILE_ENDED)
         return SOURCE_END;
     if (file->state == FILE_CUT)
         return failed(file);
     while (*n < max && record == RECORD_PACKET) {
         if (file->at_hand)
-            *n += file->at_hand(file, packets + *n, max - *n);
+            *n = take_at_hand(file, packets, max, *n);
         file->in->pinned = *n > 0;
         if (*n == max)
             break;
@@ -224,6 +245,8 @@ static enum source_status file_next(struct source *source, struct source_packet 
                 packets[*n - 1].cut = true;
             break;
         }
+        if (file->at_hand && record == RECORD_PACKET)
+            note_alike(source, packets, *n - 1, *n);
     }
     file->in->pinned = false;
     if (*n > 0) {

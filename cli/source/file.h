@@ -52,6 +52,7 @@ struct file {
     /* As many packets, at most max, as `next` would give without moving the window, or fewer. NULL:
      * none */
     size_t (*at_hand)(struct file *file, struct source_packet *packets, size_t max);
+    bool in_order; /* those that it gave last are: by time */
     enum { FILE_READING, FILE_CUT, FILE_ENDED } state;
 
     bool swapped; /* the current section's byte order is not ours */

@@ -98,12 +98,15 @@ at_hand_in_order(struct file *file, struct source_packet *packets, size_t max, b
     const uint8_t *data = in->data;
     uint64_t frame = file->frame;
     size_t n = 0, pos = in->pos;
+    int64_t latest_ns = INT64_MIN;
+    bool in_order = true;
 
     /* what each packet changes stays in registers */
     for (; n < max && end - pos >= header; n++) {
         const uint8_t *p = data + pos;
         uint32_t caplen = file_word(p + 8, swapped), fraction = file_word(p + 4, swapped);
         size_t size = header + caplen;
+        int64_t time_ns = (int64_t)file_word(p, swapped) * 1000000000 + (int64_t)fraction * unit;
 
         if (caplen > SOURCE_MAX_PACKET || size > end - pos)
             break;
@@ -111,15 +114,17 @@ at_hand_in_order(struct file *file, struct source_packet *packets, size_t max, b
             file->frame = frame;
             file_wrong_time(file);
         }
+        in_order &= time_ns >= latest_ns;
+        latest_ns = time_ns;
         pos += size;
         if (!in->soon)
             file_ahead(data, pos, end, size);
-        file_packet_as(&packets[n], ++frame, 0, linktype,
-                       (int64_t)file_word(p, swapped) * 1000000000 + (int64_t)fraction * unit,
-                       p + header, caplen, file_word(p + 12, swapped));
+        file_packet_as(&packets[n], ++frame, 0, linktype, time_ns, p + header, caplen,
+                       file_word(p + 12, swapped));
     }
+    file->in_order = in_order;
     if (n > 0) {
-        file->last_time_ns = packets[n - 1].packet.time_ns;
+        file->last_time_ns = latest_ns;
         say_soon(file, pos - in->pos);
     }
     in->pos = pos;

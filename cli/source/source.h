@@ -149,6 +149,9 @@ struct source {
      * alone while the packets given last are worked on. NULL: none. */
     const char *soon;
     size_t soon_bytes;
+    /* So many of the packets given last, from the first on, are known to be alike: plain, of one
+     * interface and link type, and in the order of time. */
+    size_t alike;
 };
 
 struct source_config {

@@ -161,6 +161,7 @@ static enum source_status next(struct source *source, struct source_packet *pack
             packet->time_ns += timed->apart;
         }
     }
+    source->alike = timed->kind == STAMP_NONE ? timed->from->alike : 0;
     return status;
 }
 

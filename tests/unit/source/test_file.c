@@ -30,6 +30,37 @@ static void test_pcap(void **state)
     }
 }
 
+/* How many of a batch are alike is what is seen of them: n at times that rise, then one before. */
+static void test_pcap_alike(void **state)
+{
+    struct source_packet packets[SOURCE_BATCH];
+
+    (void)state;
+    for (uint32_t n = 1; n < 5; n++) {
+        struct source *source;
+        size_t all;
+
+        memset(&b, 0, sizeof(b));
+        pcap_header(&b, 0xa1b2c3d4, 0, 1);
+        for (uint32_t i = 0; i < n; i++)
+            pcap_packet(&b, 10 + i / 2, i, 20, 20, 0); /* the same second, too */
+        write_file(b.bytes, b.n);
+        source = open_file(0);
+        assert_int_equal(source_next(source, packets, SOURCE_BATCH, &all), SOURCE_OK);
+        assert_int_equal(all, n);
+        assert_int_equal(source->alike, n);
+        source_close(source);
+        pcap_packet(&b, 9, 0, 20, 20, 0);
+        pcap_packet(&b, 20, 0, 20, 20, 0);
+        write_file(b.bytes, b.n);
+        source = open_file(0);
+        assert_int_equal(source_next(source, packets, SOURCE_BATCH, &all), SOURCE_OK);
+        assert_int_equal(all, n + 2);
+        assert_true(source->alike <= n);
+        source_close(source);
+    }
+}
+
 static void test_pcap_link_type_has_other_bits(void **state)
 {
     (void)state;
@@ -217,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pcap),
+        cmocka_unit_test(test_pcap_alike),
         cmocka_unit_test(test_pcap_link_type_has_other_bits),
         cmocka_unit_test(test_pcap_old_lengths),
         cmocka_unit_test(test_pcapng),
