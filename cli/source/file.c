@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "source/clock.h"
 #include "source/counts.h"
 #include "source/follow_feed.h"
 
@@ -159,33 +158,6 @@ static bool stopped(struct file *file)
     return true;
 }
 
-/* By a pipe that a capture feeds each packet comes within two seconds, by our clock. One that a
- * file feeds, or a buffer, or a host with another clock, is none. */
-static void look_at_pace(struct file *file, const struct source_packet *packets, size_t n)
-{
-    const int64_t late_ns = INT64_C(2000000000);
-    int64_t now_ns = clock_now(CLOCK_REALTIME);
-
-    for (size_t i = 0; i < n && !file->came_late; i++) {
-        int64_t time_ns = packets[i].packet.time_ns;
-
-        file->came_late = llabs(now_ns - time_ns) > late_ns;
-        if (!file->any_came || time_ns > file->latest_ns)
-            file->latest_ns = time_ns;
-        file->any_came = true;
-    }
-    file->came_ns = clock_now(CLOCK_MONOTONIC);
-}
-
-/* Packets were awaited until now. */
-static void end_of_pace(struct file *file)
-{
-    if (!file->any_came || file->came_late || file->end_known)
-        return;
-    file->end_known = true;
-    file->end_ns = file->latest_ns + (clock_now(CLOCK_MONOTONIC) - file->came_ns);
-}
-
 static bool is_piped(const struct file *file)
 {
     return file->source.live && !file->eager && !file->followed;
@@ -252,8 +224,8 @@ static enum source_status file_next(struct source *source, struct source_packet 
     if (*n > 0) {
         if (file->in->failed)
             file->state = FILE_CUT;
-        if (is_piped(file) && !file->came_late)
-            look_at_pace(file, packets, *n);
+        if (is_piped(file))
+            pace_look(&file->pace, packets, *n);
         return SOURCE_OK;
     }
     if (file->in->failed)
@@ -263,8 +235,8 @@ static enum source_status file_next(struct source *source, struct source_packet 
     if (file->wrong_times > 0)
         return failed(file);
     file->state = FILE_ENDED;
-    if (is_piped(file))
-        end_of_pace(file);
+    if (is_piped(file) && !file->end_known)
+        file->end_known = pace_end(&file->pace, &file->end_ns);
     return SOURCE_END;
 }
 

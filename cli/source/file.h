@@ -5,6 +5,7 @@
 /* What file.c and the readers of the capture formats share. */
 
 #include "source/input.h"
+#include "source/pace.h"
 #include "source/source.h"
 
 enum file_text {
@@ -69,11 +70,7 @@ struct file {
     bool end_known;          /* pcapng: as the statistics of an interface say; the latest: */
     int64_t end_ns;
 
-    /* of a pipe: whether packets came as they happened, so far; the latest by their clock, and when
-     * it came by one that is never set */
-    bool any_came, came_late;
-    int64_t latest_ns, came_ns;
-
+    struct pace pace;       /* of a pipe */
     bool headers_only;      /* as source_config has it */
     bool lengths_swapped;   /* pcap before 2.3 wrote them the other way round */
     uint32_t packet_header; /* pcap: bytes */
