@@ -1,31 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/skim.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "source/file.h"
+#include "source/skim_own.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
 
 enum {
-    WINDOW = 2 * 1024 * 1024,
-    LEAD = 2,   /* windows that the thread is ahead, at most */
-    BEHIND = 3, /* that the caller leaves to the thread, at most: 16 MiB are resident in all */
-    RECORD = 16,
-    HEADERS = 96, /* the record's, and all of a Write's or a response's */
-    AHEAD = 6,    /* packets that are asked for, as file_ahead() does */
+    WINDOW = SKIM_WINDOW,
+    RECORD = SKIM_RECORD,
+    HEADERS = SKIM_HEADERS,
     NOT_WORTH = 4 * 1024 * 1024,
     TRIAL = 1024 * 1024,
     SLOT = 8 * 1024, /* with the next one it is in the processor's nearest cache */
@@ -39,38 +32,12 @@ static int64_t used_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-bool skim_tries = true, skim_late;
+bool skim_tries = true;
 int64_t (*skim_clock)(void) = used_ns;
-
-struct skim {
-    int fd;
-    bool swapped;
-    uint64_t size;      /* of the file, at least */
-    uint8_t *map;       /* all of the file; those pages alone that are in hand take memory */
-    uint64_t window;    /* where the caller looks */
-    uint64_t populated; /* the last window that is, where there is no thread */
-    uint64_t gone;      /* windows before it are let go of, or are just being */
-    uint64_t done;      /* where the last call ended */
-    uint64_t pos, next; /* the record in hand, and the one behind it */
-    uint64_t keep;      /* up to there it is copied */
-    uint8_t *head;      /* where its headers are: in the caller's buffer, or these: */
-    uint8_t own[HEADERS];
-    int64_t worth; /* bytes left out less those copied, at most NOT_WORTH */
-    struct {
-        uint64_t bytes;           /* that were copied and read, both */
-        int64_t copy_ns, read_ns; /* of this thread */
-    } trial;
-    bool whole; /* all is copied, slot by slot */
-    uint64_t page;
-    sigjmp_buf cut;
-    bool threaded, stop;
-    pthread_t thread;
-    pthread_mutex_t mutex;
-    pthread_cond_t moved; /* window or stop did */
-};
 
 /* Who copies in this thread. */
 static _Thread_local struct skim *volatile copying;
+static _Thread_local sigjmp_buf *volatile back;
 static struct sigaction before;
 static unsigned all; /* of them that there are: sources are opened and closed by one thread */
 
@@ -83,14 +50,30 @@ static void on_fault(int number, siginfo_t *info, void *context)
     (void)context;
     if (skim && info->si_code > 0 && at >= (uintptr_t)skim->map &&
         at < (uintptr_t)skim->map + skim->size)
-        siglongjmp(skim->cut, 1);
+        siglongjmp(*back, 1);
     sigaction(number, &before, NULL);
     if (info->si_code <= 0)
         raise(number);
 }
 
-/* Fills the page tables of a window. */
-static bool populate(const struct skim *skim, uint64_t window)
+bool skim_guarded(struct skim *skim, bool (*work)(struct skim *skim, void *argument),
+                  void *argument)
+{
+    sigjmp_buf cut;
+    bool good;
+
+    if (sigsetjmp(cut, 0) != 0) {
+        copying = NULL;
+        return false;
+    }
+    back = &cut;
+    copying = skim;
+    good = work(skim, argument);
+    copying = NULL;
+    return good;
+}
+
+bool skim_populate(const struct skim *skim, uint64_t window)
 {
     uint64_t at = window * WINDOW, left = skim->size - at;
 
@@ -98,66 +81,27 @@ static bool populate(const struct skim *skim, uint64_t window)
            madvise(skim->map + at, left < WINDOW ? (size_t)left : WINDOW, MADV_POPULATE_READ) == 0;
 }
 
-/* Nothing is looked at there any more. The address stays ours, as the thread may be late in filling
- * it; page tables are freed. */
-static void let_go(const struct skim *skim, uint64_t from, uint64_t to)
+void skim_let_go(const struct skim *skim, uint64_t from, uint64_t to)
 {
-    (void)mmap(skim->map + from * WINDOW, (size_t)(to - from) * WINDOW, PROT_NONE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-}
+    uint64_t end = to * WINDOW < skim->size ? to * WINDOW : skim->size;
 
-/* Populates windows before the caller comes to them, and lets go of those behind, one at a time. It
- * is never waited for: where it is late, the caller does either. */
-static void *run_ahead(void *argument)
-{
-    struct skim *skim = argument;
-    uint64_t window = 0, gone;
-
-    pthread_mutex_lock(&skim->mutex);
-    while (!skim->stop) {
-        window = window > skim->window ? window : skim->window + 1;
-        if (skim_late) {
-            pthread_cond_wait(&skim->moved, &skim->mutex);
-        } else if (window <= skim->window + LEAD && window <= skim->size / WINDOW) {
-            pthread_mutex_unlock(&skim->mutex);
-            (void)populate(skim, window++);
-            pthread_mutex_lock(&skim->mutex);
-        } else if (skim->gone < skim->window) {
-            gone = skim->gone++;
-            pthread_mutex_unlock(&skim->mutex);
-            let_go(skim, gone, gone + 1);
-            pthread_mutex_lock(&skim->mutex);
-        } else {
-            pthread_cond_wait(&skim->moved, &skim->mutex);
-        }
-    }
-    pthread_mutex_unlock(&skim->mutex);
-    return NULL;
+    if (from * WINDOW < end)
+        (void)madvise(skim->map + from * WINDOW, (size_t)(end - from * WINDOW), MADV_DONTNEED);
 }
 
 static __attribute__((noinline)) void move(struct skim *skim, uint64_t window)
 {
-    uint64_t gone;
-
-    if (!skim->threaded) {
-        let_go(skim, skim->gone, window);
-        if (skim->populated < window)
-            (void)populate(skim, window);
-        skim->populated = window;
-        if (skim->whole && populate(skim, window + 1)) /* what is asked for */
-            skim->populated = window + 1;
-        skim->gone = skim->window = window;
+    if (skim->threaded) {
+        skim_thread_move(skim, window);
         return;
     }
-    pthread_mutex_lock(&skim->mutex);
-    gone = skim->gone;
-    skim->window = window;
-    if (window > gone + BEHIND)
-        skim->gone = window;
-    pthread_cond_signal(&skim->moved);
-    pthread_mutex_unlock(&skim->mutex);
-    if (window > gone + BEHIND)
-        let_go(skim, gone, window);
+    skim_let_go(skim, skim->gone, window);
+    if (skim->populated < window)
+        (void)skim_populate(skim, window);
+    skim->populated = window;
+    if (skim->whole && skim_populate(skim, window + 1)) /* what is asked for */
+        skim->populated = window + 1;
+    skim->gone = skim->window = window;
 }
 
 /* Places never go back. */
@@ -168,21 +112,24 @@ static inline const uint8_t *look(struct skim *skim, uint64_t place)
     return skim->map + place;
 }
 
-/* A packet of an RDMA Write, or of a Read response, of RoCEv2 over IPv4 without options, and with
- * nothing behind it but a frame check sequence: switches write times there. */
-static bool is_bulk(const uint8_t *p, uint32_t caplen)
+/* The record at skim->next, where the thread has copied it; NULL: in the mapping. */
+static const uint8_t *given(struct skim *skim)
 {
-    enum { ETHERNET = 14, UDP = 34, BTH = 42, BEHIND_MOST = 8 };
-    enum { WRITE_FIRST = 6, RESPONSE_FIRST = 13, RESPONSE_LAST = 16, RESERVED = 12 };
-    uint32_t ip = (uint32_t)p[16] << 8 | p[17], udp = (uint32_t)p[38] << 8 | p[39];
-    uint8_t opcode;
+    while (skim->given.place <= skim->next) {
+        if (skim->given.place == skim->given.end) {
+            if (!skim_thread_more(skim))
+                return NULL;
+        } else if (skim->given.place == skim->next) {
+            skim->given.used = true;
+            return skim->given.next;
+        } else { /* another chain of records: it may meet this one */
+            uint32_t caplen = file_word(skim->given.next + 8, skim->swapped);
 
-    if (p[12] != 8 || p[13] != 0 || p[ETHERNET] != 0x45 || p[23] != 17 || p[20] & 0x3f ||
-        p[21] != 0 || p[UDP + 2] != 4791 >> 8 || p[UDP + 3] != (4791 & 0xff))
-        return false;
-    opcode = p[BTH];
-    return (p[BTH + 1] & 0x0f) == 0 && opcode >= WRITE_FIRST && opcode <= RESPONSE_LAST &&
-           opcode != RESERVED && ip == udp + 20 && ETHERNET + ip + BEHIND_MOST >= caplen;
+            skim->given.next += skim_room(skim_kept(skim->given.next, caplen));
+            skim->given.place += RECORD + caplen;
+        }
+    }
+    return NULL;
 }
 
 /* Takes the record at skim->next in hand, of which the buffer has room for `room` bytes at `to`.
@@ -190,22 +137,25 @@ static bool is_bulk(const uint8_t *p, uint32_t caplen)
 static bool take(struct skim *skim, uint8_t *to, uint64_t room)
 {
     const uint8_t *p = look(skim, skim->next);
-    uint32_t caplen;
+    uint32_t caplen, kept;
 
+    skim->from = skim->given.part ? given(skim) : NULL;
+    if (skim->from)
+        p = skim->from;
     skim->head = room >= HEADERS ? to : skim->own;
     memcpy(skim->head, p, HEADERS);
     caplen = file_word(skim->head + 8, skim->swapped);
     if (caplen > SOURCE_MAX_PACKET)
         return false;
+    kept = skim_kept(skim->head, caplen);
     skim->pos = skim->next;
     skim->next += RECORD + caplen;
-    skim->keep = skim->next;
-    if (caplen > HEADERS && is_bulk(skim->head + RECORD, caplen)) {
-        size_t ahead = AHEAD * (size_t)(RECORD + caplen);
-
-        skim->keep = skim->pos + HEADERS;
-        __builtin_prefetch(p + ahead);
-        __builtin_prefetch(p + ahead + 64);
+    skim->keep = skim->pos + kept;
+    if (skim->from) {
+        skim->given.next += skim_room(kept);
+        skim->given.place = skim->next;
+    } else if (skim->keep < skim->next) {
+        skim_ask(p, caplen);
     }
     return true;
 }
@@ -223,6 +173,10 @@ static void copy(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
         if (skim->head == skim->own)
             memcpy(to + (place - offset), skim->own + (place - skim->pos), n);
         place += n;
+    }
+    if (skim->from && place < until) {
+        memcpy(to + (place - offset), skim->from + (place - skim->pos), (size_t)(until - place));
+        return;
     }
     while (place < until) {
         uint64_t n = WINDOW - place % WINDOW;
@@ -290,19 +244,17 @@ static bool is_whole(const struct skim *skim, uint64_t end)
     return fstat(skim->fd, &st) == 0 && st.st_size >= 0 && (uint64_t)st.st_size >= end;
 }
 
-/* False also where the signal came. */
-static bool fill_guarded(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
-{
-    bool good;
+struct slot {
+    uint8_t *to;
+    uint64_t offset, end;
+};
 
-    if (sigsetjmp(skim->cut, 0) != 0) {
-        copying = NULL;
-        return false;
-    }
-    copying = skim;
-    good = fill(skim, to, offset, end);
-    copying = NULL;
-    return good;
+/* As skim_guarded calls it. */
+static bool fill_slot(struct skim *skim, void *argument)
+{
+    const struct slot *slot = argument;
+
+    return fill(skim, slot->to, slot->offset, slot->end);
 }
 
 /* What was copied is read, too, to see which takes less. False: reading does. */
@@ -315,7 +267,7 @@ static bool try_reading(struct skim *skim, uint8_t *to, size_t n, uint64_t offse
     skim->trial.read_ns += skim_clock() - begin;
     skim->trial.copy_ns += copy_ns;
     skim->trial.bytes += n;
-    return skim->trial.bytes < TRIAL || skim->trial.copy_ns < skim->trial.read_ns;
+    return skim->trial.bytes < TRIAL || skim->trial.copy_ns < skim->trial.read_ns * 5 / 4;
 }
 
 bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
@@ -327,7 +279,7 @@ bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
     if (offset < skim->done || n > skim->size || end + HEADERS + 2 * skim->page > skim->size)
         return false;
     skim->done = end;
-    if (!fill_guarded(skim, to, offset, end))
+    if (!skim_guarded(skim, fill_slot, &(struct slot){to, offset, end}))
         return false;
     if (skim->whole)
         return true;
@@ -336,6 +288,8 @@ bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
     good = !tries || try_reading(skim, to, n, offset, skim_clock() - begin);
     if (skim->worth < (good ? -NOT_WORTH : 0))
         skim->whole = good = true;
+    if (skim->threaded)
+        skim_thread_divide(skim, !skim->whole && skim->worth > 0);
     return good;
 }
 
@@ -343,35 +297,6 @@ const char *skim_soon(const struct skim *skim, size_t *slot)
 {
     *slot = skim->whole ? SLOT - (size_t)(skim->done % SLOT) : 0;
     return skim->whole ? (const char *)skim->map + skim->done : NULL;
-}
-
-/* One that populates ahead, where there is a processor for it. */
-static void begin_thread(struct skim *skim)
-{
-    cpu_set_t set;
-    sigset_t every, before_it;
-
-    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) < 2)
-        return;
-    pthread_mutex_init(&skim->mutex, NULL);
-    pthread_cond_init(&skim->moved, NULL);
-    sigfillset(&every); /* signals are for the program's thread */
-    pthread_sigmask(SIG_BLOCK, &every, &before_it);
-    skim->threaded = pthread_create(&skim->thread, NULL, run_ahead, skim) == 0;
-    pthread_sigmask(SIG_SETMASK, &before_it, NULL);
-}
-
-static void end_thread(struct skim *skim)
-{
-    if (!skim->threaded)
-        return;
-    pthread_mutex_lock(&skim->mutex);
-    skim->stop = true;
-    pthread_cond_signal(&skim->moved);
-    pthread_mutex_unlock(&skim->mutex);
-    pthread_join(skim->thread, NULL);
-    pthread_cond_destroy(&skim->moved);
-    pthread_mutex_destroy(&skim->mutex);
 }
 
 /* Nobody counts addresses, of which the file would take as many as it has bytes; and the signal
@@ -413,14 +338,15 @@ struct skim *skim_begin(int fd, uint64_t record, bool swapped)
     (void)madvise(skim->map, (size_t)skim->size, MADV_SEQUENTIAL); /* read ahead from the disk */
     sigemptyset(&action.sa_mask);
     begin_ns = skim_clock();
-    if (!populate(skim, skim->window) || (all == 0 && sigaction(SIGBUS, &action, &before) != 0)) {
+    if (!skim_populate(skim, skim->window) ||
+        (all == 0 && sigaction(SIGBUS, &action, &before) != 0)) {
         munmap(skim->map, (size_t)skim->size);
         free(skim);
         return NULL;
     }
     skim->trial.copy_ns = (skim_clock() - begin_ns) / (WINDOW / TRIAL);
     all++;
-    begin_thread(skim);
+    skim_thread_begin(skim);
     return skim;
 }
 
@@ -428,7 +354,7 @@ void skim_end(struct skim *skim)
 {
     if (!skim)
         return;
-    end_thread(skim);
+    skim_thread_end(skim);
     if (--all == 0)
         sigaction(SIGBUS, &before, NULL);
     munmap(skim->map, (size_t)skim->size);

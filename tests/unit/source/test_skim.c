@@ -213,6 +213,62 @@ static void test_cut_under_us(void **state)
     free(file);
 }
 
+/* Puts a chain of records into the payload of packets that lie across the beginning of a window:
+ * the thread sees it before a record that is one. The last ends where the next packet begins, or
+ * nowhere. */
+static unsigned put_chains(bool meets)
+{
+    enum { WINDOW = 2 * MIB, SMALL = 60, RECORDS = 20, ALL = RECORDS * SMALL + 500 };
+    unsigned n = 0;
+    uint32_t caplen = 0;
+    size_t end;
+
+    for (size_t offset = FILE_HEADER, i = 0; offset < size; offset = end, i++) {
+        memcpy(&caplen, file + offset + 8, sizeof(caplen));
+        end = offset + RECORD + caplen;
+        if (offset / WINDOW == end / WINDOW || end % WINDOW < ALL || !is_bulk(i) || caplen < 4000)
+            continue;
+        for (size_t at = end - ALL, k = 0; k <= RECORDS; k++, at += SMALL) {
+            size_t whole = k < RECORDS ? SMALL : end - at + (meets ? 0 : 1);
+
+            put32(file + at, (uint32_t)i, false);
+            put32(file + at + 4, 0, false);
+            put32(file + at + 8, (uint32_t)whole - RECORD, false);
+            put32(file + at + 12, (uint32_t)whole - RECORD, false);
+        }
+        n++;
+    }
+    return n;
+}
+
+/* What the thread copies is of use where the walk comes to a record of its chain, and nowhere else:
+ * packets are the same. */
+static void test_guesses(void **state)
+{
+    unsigned wrong = 0;
+
+    (void)state;
+    skim_patient = true;
+    for (int kind = 0; kind < 3; kind++) { /* no chains; some that meet, some that do not */
+        struct run run;
+
+        make_of(60 * (size_t)MIB, false);
+        if (kind > 0)
+            assert_true(put_chains(kind == 1) > 4);
+        write_file(file, size);
+        skim_used = skim_wrong = 0;
+        run = read_it(&(struct how){0});
+        assert_string_equal(error, "");
+        assert_int_equal(run.seen, packets_in_file);
+        assert_int_equal(run.offset, size);
+        assert_true(skim_used > 2);
+        wrong = skim_wrong;
+        free(file);
+    }
+    skim_patient = false;
+    assert_true(wrong > 0);
+}
+
 /* A record that cannot be: as where all of it is read. */
 static void test_damaged(void **state)
 {
@@ -393,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_damaged),   cmocka_unit_test(test_not_mapped),
         cmocka_unit_test(test_backwards), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_compared),  cmocka_unit_test(test_little_left_out),
+        cmocka_unit_test(test_guesses),
     };
 
     skim_tries = false; /* whichever takes less here */
