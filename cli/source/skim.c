@@ -64,12 +64,14 @@ bool skim_guarded(struct skim *skim, bool (*work)(struct skim *skim, void *argum
 
     if (sigsetjmp(cut, 0) != 0) {
         copying = NULL;
+        back = NULL;
         return false;
     }
     back = &cut;
     copying = skim;
     good = work(skim, argument);
     copying = NULL;
+    back = NULL;
     return good;
 }
 

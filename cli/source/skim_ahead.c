@@ -56,15 +56,16 @@ struct copied {
 
 struct walk {
     struct skim_part *part;
-    uint64_t start; /* of the first record; 0: to be guessed */
-    uint64_t next;  /* where the walk has come to; 0: nowhere */
+    uint64_t window; /* the part's may be taken from it meanwhile */
+    uint64_t start;  /* of the first record; 0: to be guessed */
+    uint64_t next;   /* where the walk has come to; 0: nowhere */
     uint32_t seconds;
 };
 
 /* Where a record seems to begin in the window; 0: nowhere. */
 static uint64_t guess(const struct skim *skim, const struct walk *walk)
 {
-    uint64_t place = walk->part->window * SKIM_WINDOW, end = place + SKIM_WINDOW / 4;
+    uint64_t place = walk->window * SKIM_WINDOW, end = place + SKIM_WINDOW / 4;
 
     for (; place < end; place++)
         if (is_chain(skim, place, walk->seconds))
@@ -90,7 +91,7 @@ static bool walk_window(struct skim *skim, void *argument)
 {
     struct walk *walk = argument;
     struct skim_part *part = walk->part;
-    const uint64_t until = (part->window + 1) * SKIM_WINDOW;
+    const uint64_t until = (walk->window + 1) * SKIM_WINDOW;
     uint64_t place = walk->start > 0 ? walk->start : guess(skim, walk);
     size_t n = 0;
 
@@ -143,7 +144,7 @@ static uint64_t copy_window(struct skim *skim, uint64_t *next, uint64_t start,
 {
     uint64_t window = (*next)++;
     struct skim_part *part = &skim->parts[window % SKIM_PARTS];
-    struct walk walk = {.part = part, .start = start, .seconds = skim->seconds};
+    struct walk walk = {.part = part, .window = window, .start = start, .seconds = skim->seconds};
     bool whole;
 
     part->window = window;
