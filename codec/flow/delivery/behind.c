@@ -107,14 +107,14 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     if (t->found) {
         if (t->times == 0)
             t->times = 1;
-    } else if ((int32_t)((uint32_t)at - t->at) <= 0 && at < t->last + 1) {
+    } else if (transmission_behind_last(t, at) <= 0 && at < t->last + 1) {
         transmission_repeated(t);
     }
     t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
-    t->at = (uint32_t)at;
+    t->at = TRANSMISSION_AT(at);
     t->refused = false;
     if (!t->delivered || t->read) {
-        t->last_frame = op->frame;
+        t->last_frame = TRANSMISSION_FRAME(op->frame);
         t->last_ns = op->time_ns;
         if (d->taps) /* what passed both places was lost behind them, or something before it was */
             taps_forget(d, t);
@@ -162,7 +162,7 @@ RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delive
     if (t && t->found) {
         if (t->times == 0)
             t->times = 1;
-        t->last_frame = op->frame;
+        t->last_frame = TRANSMISSION_FRAME(op->frame);
         t->last_ns = op->time_ns;
     }
 }

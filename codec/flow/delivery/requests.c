@@ -75,8 +75,8 @@ static RPCRDMA_INLINE void new_request(struct flow_memory *memory, struct flow_d
 
     if (t && t->open) {
         t->last = last;
-        t->at = (uint32_t)last;
-        t->last_frame = op->frame;
+        t->at = TRANSMISSION_AT(last);
+        t->last_frame = TRANSMISSION_FRAME(op->frame);
         t->last_ns = op->time_ns;
         t->read = read;
         t->open = open;
@@ -340,7 +340,7 @@ static int64_t asked_again_ns(const struct flow_delivery *d, uint64_t at)
     const struct transmission *t =
         d->rare && d->rare->path.retransmitted > 0 ? transmission_at(d, at) : NULL;
 
-    if (!t || !t->read || t->last_frame == t->first_frame || (int32_t)((uint32_t)at - t->at) < 0)
+    if (!t || !t->read || t->last_frame == t->first_frame || transmission_behind_last(t, at) < 0)
         return INT64_MIN;
     return t->last_ns;
 }

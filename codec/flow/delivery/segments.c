@@ -132,7 +132,7 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
             continue;
         transmission_repeated(t);
         t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
-        t->last_frame = segment->frame;
+        t->last_frame = TRANSMISSION_FRAME(segment->frame);
         t->last_ns = segment->time_ns;
         if (d->taps)
             taps_forget(d, t);
@@ -147,7 +147,7 @@ static void late(struct flow_delivery *d, struct rpcrdma_path *path,
     path->reordered++;
     if (t && t->found && t->times == 0) {
         t->times = 1;
-        t->last_frame = segment->frame;
+        t->last_frame = TRANSMISSION_FRAME(segment->frame);
         t->last_ns = segment->time_ns;
     }
 }

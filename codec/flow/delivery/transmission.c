@@ -258,7 +258,7 @@ static void answered_in_part(struct transmission *t, uint64_t frame, int64_t tim
     if (!t->read || t->delivered)
         return;
     t->delivered = true; /* it was asked for */
-    t->frame = frame;
+    t->frame = TRANSMISSION_FRAME(frame);
     t->delivered_ns = time_ns;
 }
 
@@ -275,7 +275,7 @@ static void delivered(const struct flow_delivery *d, struct transmission *t, uin
     if (t->delivered)
         return;
     t->delivered = true;
-    t->frame = frame;
+    t->frame = TRANSMISSION_FRAME(frame);
     t->delivered_ns = ns < time_ns ? ns : time_ns;
     if (t->delivered_ns < d->answered_ns && d->answered_ns <= time_ns)
         t->delivered_ns = d->answered_ns; /* the answer before did not acknowledge it */

@@ -17,7 +17,10 @@ enum {
     RECENT_AT_TWO = RPCRDMA_BOUND(1024, 64), /* likewise, on their way between two places */
     RECENT_SHIFT_AT_TWO = RPCRDMA_BOUND(22, 26),
     HOLES = 8, /* ranges that passed, or may have, without being captured */
-    TIMES_BITS = 24,
+    TIMES_BITS = 22,
+    FRAME_BITS = 64 - TIMES_BITS,
+    AT_BITS = TIMES_BITS,
+    LINE = 64, /* of the processor's cache */
 };
 
 /* Records stay at least this long after they were answered: what asks for them may come late. */
@@ -31,13 +34,14 @@ enum {
 /* So long no message goes out evenly. */
 #define LONG_NS INT64_C(1000000000)
 
-/* PSNs and TCP's sequence numbers, counted on without wrapping. */
+/* PSNs and TCP's sequence numbers, counted on without wrapping. A line of the cache. */
 struct transmission {
     uint64_t first, last;
-    uint64_t first_frame, last_frame, frame;
     int64_t first_ns, last_ns, delivered_ns;
-    uint32_t at; /* the position sent last, its low bits: lower, and it is retransmitted */
-    uint32_t times : TIMES_BITS;
+    uint64_t first_frame : FRAME_BITS, times : TIMES_BITS;
+    uint64_t last_frame : FRAME_BITS;
+    uint64_t at : AT_BITS; /* the position sent last, its low bits: see transmission_behind_last */
+    uint64_t frame : FRAME_BITS;
     bool delivered : 1, refused : 1;
     bool not_ready : 1; /* it was refused by an RNR Nak */
     bool lost : 1;      /* that it, or something before it, did not arrive is proven */
@@ -46,6 +50,19 @@ struct transmission {
     bool write : 1;     /* an RDMA Write */
     bool found : 1;     /* stands for what was not captured, as others show */
 };
+
+_Static_assert(sizeof(struct transmission) == LINE, "a line");
+
+/* 2^42 packets are enough. */
+#define TRANSMISSION_FRAME(frame) ((frame) & ((UINT64_C(1) << FRAME_BITS) - 1))
+#define TRANSMISSION_AT(position) ((position) & ((UINT64_C(1) << AT_BITS) - 1))
+/* By how much this is behind the position sent last: lower, and it is retransmitted. */
+static inline int32_t transmission_behind_last(const struct transmission *t, uint64_t at)
+{
+    enum { UNUSED = 32 - AT_BITS };
+
+    return (int32_t)((uint32_t)(at - t->at) << UNUSED) >> UNUSED;
+}
 
 /* It was sent once more. */
 static inline void transmission_repeated(struct transmission *t)
@@ -282,8 +299,9 @@ struct transmission *transmission_room(struct flow_memory *memory, struct flow_d
                                        int64_t time_ns);
 /* What it is when it is sent for the first time. */
 #define TRANSMISSION_ONCE(from, to, in_frame, ns)                                                  \
-    .first = (from), .last = (to), .at = (uint32_t)(from), .first_frame = (in_frame),              \
-    .last_frame = (in_frame), .first_ns = (ns), .last_ns = (ns), .times = 1
+    .first = (from), .last = (to), .at = TRANSMISSION_AT(from),                                    \
+    .first_frame = TRANSMISSION_FRAME(in_frame), .last_frame = TRANSMISSION_FRAME(in_frame),       \
+    .first_ns = (ns), .last_ns = (ns), .times = 1
 static inline struct transmission *transmission_add(struct flow_memory *memory,
                                                     struct flow_delivery *d, uint64_t first,
                                                     uint64_t last, uint64_t frame, int64_t time_ns)
