@@ -12,6 +12,7 @@
 #include "capture/program.h"
 #include "command.h"
 #include "extcap.h"
+#include "heap.h"
 #include "source/descriptors.h"
 #include "version.h"
 
@@ -82,6 +83,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : NULL;
 
     give_back_memory();
+    heap_begin();
     descriptors_hold_standard();
     descriptors_close_unnamed(argc, argv);
     signal(SIGXFSZ, SIG_IGN); /* a file that becomes too large is an error like others */

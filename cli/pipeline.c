@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "heap.h"
 #include "reading.h"
 #include "source/clock.h"
 #include "source/interrupt.h"
@@ -91,6 +92,7 @@ static void batch(struct pipeline *pipeline, const struct source_packet *packets
     const char *soon = pipeline->own->source->soon;
     size_t part = soon ? pipeline->own->source->soon_bytes / n : 0;
 
+    heap_look();
     if (usual < n) /* else several() does */
         rpcrdma_analyzer_ahead(pipeline->own->analyzer, &packets[0].packet, sizeof(packets[0]), n);
     while (i < n && !enough(pipeline)) {
