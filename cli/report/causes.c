@@ -320,9 +320,14 @@ static bool never_connected(const struct report *r)
     return found;
 }
 
+static bool nothing_both_ways(const struct report *r)
+{
+    return r->rpcs > 0 && r->answered == 0 && (r->one_way > 0 || all_one_way(r));
+}
+
 static void incomplete(struct report *r)
 {
-    bool one_way = r->rpcs > 0 && r->answered == 0 && (r->one_way > 0 || all_one_way(r));
+    bool one_way = nothing_both_ways(r);
     struct report_cause *cause;
     struct lacking lacks;
     uint64_t frame;
@@ -406,6 +411,7 @@ void report_decide(struct report *r)
     causes_of_slow_ends(r);
     causes_of_failures(r);
     incomplete(r);
+    causes_of_one_way(r, nothing_both_ways(r));
     if (r->n_causes > 1)
         qsort(r->causes, r->n_causes, sizeof(r->causes[0]), costliest);
 }

@@ -33,6 +33,10 @@ bool report_refused(const struct rpcrdma_connection *c);
  * client gave up. */
 bool report_server_held(const struct report_connection *c);
 
+/* causes_one_way.c: of some connections the capture lacks one direction. told: that it does of all
+ */
+void causes_of_one_way(struct report *r, bool told);
+
 /* causes_path.c: what happened to its packets on the way; in all connections, to packets whose
  * checksums are wrong (with --check-icrc alone) */
 void causes_of_path(struct report *r, const struct report_connection *c);
