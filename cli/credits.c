@@ -30,6 +30,7 @@ struct credits {
     uint64_t left_out;          /* connections, for want of memory */
     bool series_ended;          /* for the same reason */
     struct output_file csv, plot;
+    bool csv_begun;
 };
 
 static void free_connection(gpointer data)
@@ -92,6 +93,14 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
     c->n_findings++;
 }
 
+/* Not before something was read: else the file keeps what it has. */
+static void begin_csv(struct credits *credits)
+{
+    if (!credits->csv_begun)
+        out_text(credits->csv.out, "time_ns,connection,direction,requested,granted,in_flight\n");
+    credits->csv_begun = true;
+}
+
 static void put_csv(struct out *out, const struct rpcrdma_connection *connection, int end,
                     const struct rpcrdma_credit_point *point)
 {
@@ -119,8 +128,10 @@ static void on_point(void *context, const struct rpcrdma_connection *connection,
     struct credits_connection *c;
     uint32_t before;
 
-    if (credits->csv.out)
+    if (credits->csv.out) {
+        begin_csv(credits);
         put_csv(credits->csv.out, connection, end, point);
+    }
     if (!credits->series)
         return;
     c = get(credits, connection->number);
@@ -336,8 +347,6 @@ static int measure(struct credits *credits, bool sparkline)
     const struct out *out = credits->pipeline.out;
     int status;
 
-    if (credits->csv.out)
-        out_text(credits->csv.out, "time_ns,connection,direction,requested,granted,in_flight\n");
     status = pipeline_run(&credits->pipeline, &sink);
     g_ptr_array_sort(credits->closed, by_number);
     if (credits->csv.out != out && credits->plot.out != out)
@@ -347,7 +356,9 @@ static int measure(struct credits *credits, bool sparkline)
                  credits->left_out, credits->left_out == 1 ? " is" : "s are");
     if (credits->series_ended)
         complain("what is drawn ends before the capture does: more than --max-memory holds");
-    if (credits->plot.out)
+    if (credits->csv.out && credits->pipeline.was_read)
+        begin_csv(credits);
+    if (credits->plot.out && credits->pipeline.was_read)
         draw(credits);
     return status;
 }

@@ -112,7 +112,7 @@ static int run(const struct command *command, int argc, char **argv)
     }
     if (status == OPTIONS_GO_ON) {
         status = pipeline_run(&pipeline, &sink);
-        if (extract.tcp) {
+        if (extract.tcp && pipeline.was_read) {
             extract_tcp_end(extract.tcp);
             say(&extract, options.quiet);
         }

@@ -32,6 +32,18 @@ int output_binary(const struct command *command, const char *option, const char 
     return options_plain(command, path);
 }
 
+/* What was there is gone now, and not before: a mistyped input should not cost a result. */
+static int write_first(void *context, const char *bytes, size_t n)
+{
+    struct output_file *file = context;
+    struct stat is;
+
+    file->own.write = NULL;
+    if (fstat(file->own.fd, &is) == 0 && S_ISREG(is.st_mode) && ftruncate(file->own.fd, 0) != 0)
+        return errno;
+    return out_write_all(file->own.fd, bytes, n);
+}
+
 int output_file_open(struct output_file *file, const char *path, const struct options *options,
                      struct out *standard)
 {
@@ -52,6 +64,10 @@ int output_file_open(struct output_file *file, const char *path, const struct op
     }
     if (out_open(&file->own, fd)) {
         file->out = &file->own;
+        if (create_standard(path) < 0) { /* a descriptor's file is whose who opened it */
+            file->own.write = write_first;
+            file->own.write_context = file;
+        }
         return OPTIONS_GO_ON;
     }
     if (fd != STDOUT_FILENO)

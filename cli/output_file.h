@@ -25,9 +25,10 @@ int output_alone(const struct command *command, const char *option, const char *
 /* The same: a binary file, which is not compressed, and not for a terminal. */
 int output_binary(const struct command *command, const char *option, const char *path);
 
-/* Before the sandbox forbids it. `standard` is what the command opens by begin_output() for
- * standard output, before or after this; NULL where it does not. OPTIONS_GO_ON, or an exit status:
- * it was said. */
+/* Before the sandbox forbids it. What the file had goes with the first bytes that are written:
+ * where the input turns out to be unusable, who writes nothing leaves it. `standard` is what the
+ * command opens by begin_output() for standard output, before or after this; NULL where it does
+ * not. OPTIONS_GO_ON, or an exit status: it was said. */
 int output_file_open(struct output_file *file, const char *path, const struct options *options,
                      struct out *standard);
 

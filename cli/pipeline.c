@@ -311,7 +311,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     char error[512];
 
     pipeline->own = &own;
-    pipeline->in_cut = pipeline->at_end = false;
+    pipeline->in_cut = pipeline->at_end = pipeline->was_read = false;
     if (options_confine(pipeline->options, error, sizeof(error)))
         own.source = options_open(pipeline->options, error, sizeof(error));
     if (!own.source) {
@@ -325,6 +325,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     own.no_memory = !start(pipeline);
     if (!own.no_memory) {
         read_packets(pipeline);
+        pipeline->was_read = own.any_time || own.status == EXIT_DONE;
         find_end(pipeline);
         pipeline->at_end = true;
         if (pipeline->last)

@@ -74,6 +74,7 @@ struct pipeline {
     bool end_known; /* as the file says, or devices' clock; else it is the last packet's time */
     /* once pipeline_run has ended */
     bool found;       /* messages, or connections at least */
+    bool was_read;    /* something of the input, or all of it, which may be empty */
     bool counted_out; /* of files: as many packets as options->count were read, and no more */
     struct others others;
     bool capture_lost_known;

@@ -32,7 +32,7 @@ static bool is_locked(int fd)
     return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-static int over(int folder, const char *name)
+static int over(int folder, const char *name, bool kept)
 {
     struct stat st;
     bool pipe = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode);
@@ -58,7 +58,7 @@ static int over(int folder, const char *name)
         error = CREATE_PLANTED;
     else if (S_ISREG(st.st_mode) && is_locked(fd))
         error = CREATE_BUSY;
-    else if (S_ISREG(st.st_mode) && ftruncate(fd, 0) != 0)
+    else if (S_ISREG(st.st_mode) && !kept && ftruncate(fd, 0) != 0)
         error = errno;
     if (error == 0)
         return fd;
@@ -83,8 +83,8 @@ int create_at(int folder, const char *name, enum create_how how, mode_t mode)
     }
     if (fd >= 0 || errno != EEXIST)
         return fd;
-    if (how == CREATE_OVER)
-        return over(folder, name);
+    if (how != CREATE_NEW)
+        return over(folder, name, how == CREATE_KEPT);
     return -1;
 }
 
@@ -149,7 +149,7 @@ int create_path(const char *path, mode_t mode)
     folder = create_folder(path, &name);
     if (folder >= 0)
         do {
-            fd = create_at(folder, name, CREATE_OVER, mode);
+            fd = create_at(folder, name, CREATE_KEPT, mode);
         } while (fd < 0 && create_waits(errno));
     error = errno;
     if (folder >= 0)

@@ -16,6 +16,7 @@
 enum create_how {
     CREATE_NEW,  /* there is none of this name yet */
     CREATE_OVER, /* what a regular file has goes; a pipe or a device is opened */
+    CREATE_KEPT, /* the same, but it stays until who writes empties it */
 };
 
 /* errno where no call of the system sets it: of a file that somebody else may have put there; of a
@@ -34,7 +35,7 @@ int create_at(int folder, const char *name, enum create_how how, mode_t mode);
 /* Whether to try that again: of a pipe, whose reader may come, until a signal ends us. Waits. */
 bool create_waits(int error);
 
-/* The same of a path, over what is there, as the user who called sudo where somebody did. Names of
+/* The same of a path (CREATE_KEPT), as the user who called sudo where somebody did. Names of
  * descriptors ("-", /dev/stdout, /dev/fd/N, /proc/self/fd/N) are the descriptors that the process
  * has. */
 int create_path(const char *path, mode_t mode);

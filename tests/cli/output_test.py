@@ -49,6 +49,23 @@ class Output(command.CommandTest):
         self.assertEqual((run.returncode, run.stderr.decode()),
                          (2, 'rpcrdma: standard output: No space left on device\n'))
 
+    def test_unusable_input_costs_no_result(self):
+        bad = self.file(b'no capture of any kind')
+        for arguments in (['extract', '-w', 'x.pcap'], ['credits', '--series', 'x.csv'], ['credits', '--plot', 'x.svg']):
+            out = arguments[-1] = os.path.join(self.folder, arguments[-1])
+            self.run_command(*arguments, '-q', command.capture())
+            with open(out, 'rb') as file:
+                result = file.read()
+            for path in (bad, bad + '.none'):
+                self.run_command(*arguments, path, status=2)
+                with open(out, 'rb') as file:
+                    self.assertEqual(file.read(), result, arguments)
+            with open(out, 'ab') as file:
+                file.write(bytes(1000))
+            self.run_command(*arguments, '-q', command.capture())
+            with open(out, 'rb') as file:
+                self.assertEqual(file.read(), result, arguments)
+
     def test_closed_output(self):
         run = subprocess.run(f'"{command.RPCRDMA}" decode "{command.capture()}" >&-', shell=True,
                              capture_output=True, check=False)
