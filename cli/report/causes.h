@@ -33,6 +33,17 @@ bool report_refused(const struct rpcrdma_connection *c);
  * client gave up. */
 bool report_server_held(const struct report_connection *c);
 
+/* causes_beside.c: connections of the same two hosts whose Calls were answered all that time, ...
+ */
+guint report_answered_beside(const struct report *r, const struct report_connection *c,
+                             int64_t since_ns, int64_t until_ns);
+/* ... and those to the same server that had answers before and behind it: it was not restarted. */
+guint report_survived(const struct report *r, const struct report_connection *c, int64_t since_ns,
+                      int64_t until_ns);
+/* What that says, and that it is no surer than medium. */
+#define REPORT_BESIDE_ROOM 320
+void report_tell_beside(guint n, char text[REPORT_BESIDE_ROOM]);
+
 /* causes_one_way.c: of some connections the capture lacks one direction. told: that it does of all
  */
 void causes_of_one_way(struct report *r, bool told);

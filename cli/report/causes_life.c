@@ -14,9 +14,10 @@
 #define STUCK_NS (SECOND / 100)     /* longer than any adapter takes to answer a Nak */
 #define IDLE_LONG_NS (290 * SECOND) /* and one that comes back at once was not idle before that */
 
-/* ": who" did not answer at the end of this connection, and since when; "": nobody is known to. */
-static void who_was_silent(const struct report *r, const struct report_connection *c, char *text,
-                           size_t size)
+/* ": who" did not answer at the end of this connection, and since when; "": nobody is known to.
+ * beside: on others it did */
+static void who_was_silent(const struct report *r, const struct report_connection *c, guint beside,
+                           char *text, size_t size)
 {
     text[0] = '\0';
     for (int end = 0; c && end < 2 && !text[0]; end++) {
@@ -26,10 +27,10 @@ static void who_was_silent(const struct report *r, const struct report_connectio
         if (connection_silent(&c->pub, end, &ns) && silence->heard_ns > 0)
             snprintf(
                 text, size,
-                " The %s stopped answering: it was heard last %.3f s into the capture, and one "
+                " The %s stopped answering%s: it was heard last %.3f s into the capture, and one "
                 "packet was sent to it %u times.",
-                end == report_server_end(&c->pub) ? "server" : "client", report_seconds(heard),
-                (unsigned)silence->transmissions);
+                end == report_server_end(&c->pub) ? "server" : "client", beside > 0 ? " on it" : "",
+                report_seconds(heard), (unsigned)silence->transmissions);
     }
 }
 
@@ -153,7 +154,11 @@ static void connection_failed(struct report *r, const struct report_connection *
     bool refused = restart.refused;
     struct report_cause *cause;
     const char *maybe;
-    char silent[200];
+    char silent[200], others[REPORT_BESIDE_ROOM] = "";
+    guint beside =
+        refused || stuck_ns > 0 || (from && heard_to_the_end(from))
+            ? 0
+            : report_answered_beside(r, c, c->trouble.resent_since_ns, c->trouble.resent_until_ns);
 
     if (from && report_remote_error(from)) { /* that tells why */
         if (refused || restart.stale > 0)
@@ -173,13 +178,15 @@ static void connection_failed(struct report *r, const struct report_connection *
                  "fault, not the path.",
                  report_seconds(stuck_ns), stuck_ns >= SECOND ? "is" : "may be");
     else
-        who_was_silent(r, from, silent, sizeof(silent));
+        who_was_silent(r, from, beside, silent, sizeof(silent));
+    if (beside > 0)
+        report_tell_beside(beside, others);
     maybe = refused ? NULL
             : stuck_ns > 0 && stuck_ns < SECOND
                 ? "the Nak may have been lost, or all that it sent again"
                 : maybe_held(r, c);
-    cause =
-        report_cause_add(r, CAUSE_CONNECTION_FAILED, maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
+    cause = report_cause_add(r, CAUSE_CONNECTION_FAILED,
+                             maybe || beside > 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
     cause->names = from ? 0 : c->trouble.resent_from;
     cause->rpcs = c->trouble.resent;
     cause->time_ns = c->trouble.resent_after_ns > 0 ? c->trouble.resent_after_ns : 0;
@@ -188,21 +195,22 @@ static void connection_failed(struct report *r, const struct report_connection *
                         refused                          ? REPORT_FAILED_REFUSED
                         : stuck_ns > 0                   ? REPORT_FAILED_ADAPTER
                         : from && heard_to_the_end(from) ? REPORT_FAILED_CLOSED
+                        : beside > 0                     ? REPORT_FAILED_ALONE
                                                          : REPORT_FAILED_PATH,
                         c->trouble.resent_since_ns, c->trouble.resent_until_ns);
     snprintf(cause->text, sizeof(cause->text),
              "Connection %u failed: %" PRIu64
              " Call%s of it %s retransmitted on connection %u, %.1f s after "
-             "the first sending.%s%s",
+             "the first sending.%s%s%s",
              (unsigned)c->trouble.resent_from, c->trouble.resent, plural(c->trouble.resent),
              c->trouble.resent == 1 ? "was" : "were", (unsigned)c->pub.number,
              report_seconds(cause->time_ns),
              refused ? " Meanwhile connections were refused: nothing listened at the server."
-             : stuck_ns > 0 || !from ? "" /* it is not known */
+             : stuck_ns > 0 || !from || beside > 0 ? "" /* it is not known, or told by others */
              : heard_to_the_end(from)
                  ? " Packets of both ends passed until it was closed: the path was not down."
                  : " The path or the peer was down: a cable, a switch, or the host.",
-             silent);
+             silent, others);
     if (maybe)
         snprintf(cause->against, sizeof(cause->against), "%s", maybe);
     if (refused || restart.stale > 0)
@@ -259,7 +267,8 @@ static void connection_left(struct report *r, const struct report_connection *c)
     const struct report_connection *was, *first = NULL;
     uint32_t left;
     bool by_calls;
-    char silent[160], tried[80] = "", told[200];
+    char silent[160], tried[80] = "", told[200], others[REPORT_BESIDE_ROOM] = "";
+    guint beside;
     const struct report_restart restart = {.stale = c->trouble.stale,
                                            .frame = c->trouble.stale_frame};
     struct report_cause *cause;
@@ -297,30 +306,38 @@ static void connection_left(struct report *r, const struct report_connection *c)
         report_server_restarted(r, &restart, life->down_ns, told)->time_ns = life->down_ns;
         return;
     }
-    who_was_silent(r, was, silent, sizeof(silent));
+    beside = report_answered_beside(r, c, life->down_since_ns,
+                                    time_plus(life->down_since_ns, life->down_ns));
+    if (beside > 0)
+        report_tell_beside(beside, others);
+    who_was_silent(r, was, beside, silent, sizeof(silent));
     if (attempts > 0)
         snprintf(tried, sizeof(tried), " Before, %" PRIu64 " attempt%s got no answer%s.", attempts,
                  plural(attempts), heard ? "" : " that arrived");
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->time_ns = life->down_ns;
     cause->frame = c->pub.first_frame;
-    report_cause_lasted(cause, left != 0 ? REPORT_FAILED_PATH : REPORT_FAILED_ATTEMPTS,
+    report_cause_lasted(cause,
+                        left == 0    ? REPORT_FAILED_ATTEMPTS
+                        : beside > 0 ? REPORT_FAILED_ALONE
+                                     : REPORT_FAILED_PATH,
                         life->down_since_ns, time_plus(life->down_since_ns, life->down_ns));
     if (left != 0) {
         cause->names = was ? 0 : left;
         snprintf(cause->text, sizeof(cause->text),
                  "Connection %u failed: after %.1f s of silence the client %s connection %u in its "
-                 "place.%s%s%s",
+                 "place.%s%s%s%s",
                  (unsigned)left, report_seconds(life->down_ns),
                  by_calls ? "went on with" : "opened", (unsigned)c->pub.number,
-                 was && !by_calls ? " The path was down: a cable, a switch, or the peer."
-                                  : "", /* it is not known how it ended */
-                 tried, silent);
+                 was && !by_calls && beside == 0
+                     ? " The path was down: a cable, a switch, or the peer."
+                     : "", /* it is not known how it ended */
+                 tried, silent, others);
     } else {
         tell_attempts(told, sizeof(told), attempts, first ? first : c, heard);
         snprintf(cause->text, sizeof(cause->text),
-                 "%s, and after %.1f s connection %u was accepted.", told,
-                 report_seconds(life->down_ns), (unsigned)c->pub.number);
+                 "%s, and after %.1f s connection %u was accepted.%s", told,
+                 report_seconds(life->down_ns), (unsigned)c->pub.number, others);
     }
     snprintf(cause->against, sizeof(cause->against),
              by_calls
@@ -358,14 +375,27 @@ static bool went_on_elsewhere(const struct report *r, const struct report_connec
     return found;
 }
 
+/* What was never answered was sent first then. */
+static int64_t silent_since(const struct report_connection *c)
+{
+    int64_t since_ns = c->pub.first_time_ns;
+
+    for (int end = 0; end < 2; end++)
+        if (c->pub.life.silence[end].transmissions > 0)
+            since_ns = c->pub.life.silence[end].since_ns;
+    return since_ns;
+}
+
 /* Nothing took its place: an end fell silent, or attempts got no answer at all. */
 static void connection_lost(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *was = c, *first = c;
     struct report_cause *cause;
     uint64_t attempts = 0;
-    char silent[160], told[200];
+    char silent[160], told[200], others[REPORT_BESIDE_ROOM] = "";
     bool heard = true;
+    int64_t since_ns;
+    guint beside;
 
     if (c->pub.life.next != 0)
         return;
@@ -375,34 +405,36 @@ static void connection_lost(struct report *r, const struct report_connection *c)
         first = was;
         heard = heard && was->pub.life.unheard == 0 && !was->unheard_between;
     }
-    who_was_silent(r, c, silent, sizeof(silent));
+    since_ns = attempts > 0 ? first->pub.first_time_ns : silent_since(c);
+    beside = report_answered_beside(r, c, since_ns, c->pub.last_time_ns);
+    if (beside > 0)
+        report_tell_beside(beside, others);
+    who_was_silent(r, c, beside, silent, sizeof(silent));
     if (attempts == 0 &&
         (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c) || report_remote_error(c)))
         return;
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->rpcs = report_unanswered(c);
-    cause->time_ns = MAX(c->pub.last_time_ns - first->pub.first_time_ns, 0);
+    cause->time_ns = MAX(c->pub.last_time_ns - since_ns, 0);
     cause->frame = first->pub.first_frame;
     if (attempts > 0) {
         report_cause_lasted(cause, REPORT_FAILED_ATTEMPTS, first->pub.first_time_ns,
                             c->pub.last_time_ns);
         tell_attempts(told, sizeof(told), attempts, first, heard);
         snprintf(cause->text, sizeof(cause->text),
-                 "%s within %.1f s; the last was repeated %u times.", told,
-                 report_seconds(cause->time_ns), (unsigned)c->pub.life.requests - 1);
+                 "%s within %.1f s; the last was repeated %u times.%s", told,
+                 report_seconds(cause->time_ns), (unsigned)c->pub.life.requests - 1, others);
         snprintf(cause->against, sizeof(cause->against), "%s",
                  heard ? "the answers may take another way than the one that was captured"
                        : "the client may have had them, and not have taken them");
         return;
     }
-    for (int end = 0; end < 2; end++)
-        if (c->pub.life.silence[end].transmissions > 0)
-            cause->time_ns = MAX(c->pub.last_time_ns - c->pub.life.silence[end].since_ns, 0);
     cause->frame = c->pub.last_frame;
     report_cause_lasted(cause, REPORT_FAILED_FOR_GOOD,
                         time_less(c->pub.last_time_ns, cause->time_ns), c->pub.last_time_ns);
-    snprintf(cause->text, sizeof(cause->text), "Connection %u failed.%s%s", (unsigned)c->pub.number,
-             silent, c->pub.life.ended == RPCRDMA_ENDED_NOT ? " Nothing closed it." : "");
+    snprintf(cause->text, sizeof(cause->text), "Connection %u failed.%s%s%s",
+             (unsigned)c->pub.number, silent,
+             c->pub.life.ended == RPCRDMA_ENDED_NOT ? " Nothing closed it." : "", others);
     snprintf(cause->against, sizeof(cause->against),
              "its answers may have been lost, or not captured");
 }

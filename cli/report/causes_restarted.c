@@ -23,6 +23,15 @@ bool report_closed_by_server(const struct rpcrdma_connection *c)
            (c->life.ended == RPCRDMA_ENDED_DISCONNECTED || c->life.ended == RPCRDMA_ENDED_CLOSED);
 }
 
+static void tell_survived(struct report_cause *cause, guint survived)
+{
+    cause->confidence = CONFIDENCE_MEDIUM;
+    snprintf(cause->against, sizeof(cause->against),
+             "%u other connection%s to it went on: it may have refused this client only, or one "
+             "connection too many",
+             survived, survived == 1 ? "" : "s");
+}
+
 bool report_server_was_down(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *was = report_numbered(r, c->pub.life.previous);
@@ -30,6 +39,7 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
     struct report_cause *cause;
     uint64_t attempts = 0;
     bool by_server;
+    guint survived;
 
     while (was && report_refused(&was->pub)) {
         attempts += 1 + was->attempts_between;
@@ -48,22 +58,40 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
                  " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
                  attempts, plural(attempts), report_seconds(cause->time_ns),
                  (unsigned)c->pub.number);
-        snprintf(cause->against, sizeof(cause->against),
-                 "it is not known which connection was there before");
+        survived = report_survived(r, c, c->pub.life.down_since_ns, cause->until_ns);
+        if (survived > 0)
+            tell_survived(cause, survived);
+        else
+            snprintf(cause->against, sizeof(cause->against),
+                     "it is not known which connection was there before");
         return true;
     }
     ended = &was->pub.life;
     by_server = report_closed_by_server(&was->pub);
     if (attempts == 0 && (!by_server || report_remote_error(was)))
         return false;
-    cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
-                             by_server && attempts > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    survived = report_survived(r, c, ended->ended_ns, c->pub.first_time_ns);
+    cause = report_cause_add(
+        r, attempts == 0 && survived > 0 ? CAUSE_CONNECTION_FAILED : CAUSE_SERVER_RESTARTED,
+        by_server && attempts > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     cause->time_ns = c->pub.life.established_ns > ended->ended_ns && ended->ended_ns != 0
                          ? c->pub.life.established_ns - ended->ended_ns
                          : c->pub.life.down_ns;
     cause->frame = ended->ended_frame != 0 ? ended->ended_frame : c->pub.first_frame;
     report_cause_lasted(cause, attempts > 0 ? REPORT_FAILED_REFUSED : REPORT_FAILED_CLOSED,
                         time_less(c->pub.first_time_ns, cause->time_ns), c->pub.first_time_ns);
+    if (attempts == 0 && survived > 0) {
+        snprintf(
+            cause->text, sizeof(cause->text),
+            "The server closed connection %u, and after %.1f s accepted connection %u, while "
+            "%u other connection%s to it went on: it was not restarted, but had done with this "
+            "connection. The path was not down.",
+            (unsigned)was->pub.number, report_seconds(cause->time_ns), (unsigned)c->pub.number,
+            survived, survived == 1 ? "" : "s");
+        snprintf(cause->against, sizeof(cause->against),
+                 "the client may have had nothing to ask for meanwhile");
+        return true;
+    }
     if (attempts == 0) {
         snprintf(cause->text, sizeof(cause->text),
                  "The server closed connection %u, and after %.1f s accepted connection %u: it was "
@@ -78,6 +106,8 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
              " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
              (unsigned)was->pub.number, by_server ? "closed by the server" : "closed", attempts,
              plural(attempts), report_seconds(cause->time_ns), (unsigned)c->pub.number);
+    if (survived > 0)
+        tell_survived(cause, survived);
     return true;
 }
 
@@ -160,6 +190,7 @@ void causes_of_client_restart(struct report *r, const struct report_connection *
     const struct rpcrdma_life *ended = was ? &was->pub.life : NULL;
     int64_t gap = was ? c->pub.first_time_ns - ended->ended_ns : 0;
     struct report_cause *cause;
+    guint beside;
 
     if (!was || gap < SECOND || ended->ended_ns - ended->last_call_ns > IDLE_NS)
         return;
@@ -167,13 +198,14 @@ void causes_of_client_restart(struct report *r, const struct report_connection *
     cause->time_ns = gap;
     report_cause_lasted(cause, REPORT_FAILED_RESTARTED, ended->ended_ns, c->pub.first_time_ns);
     cause->frame = ended->ended_frame;
+    beside = report_answered_beside(r, c, ended->ended_ns, c->pub.first_time_ns);
     snprintf(cause->text, sizeof(cause->text),
              "The client closed connection %u %.1f s after its last Call, and went on with the "
-             "same mount %.1f s later on connection %u: its adapter was restarted, or it was told "
+             "same mount %.1f s later on connection %u: %sit was told "
              "to reconnect. Neither the path nor the server was down.",
              (unsigned)was->pub.number,
              report_seconds(MAX(ended->ended_ns - ended->last_call_ns, 0)), report_seconds(gap),
-             (unsigned)c->pub.number);
+             (unsigned)c->pub.number, beside > 0 ? "" : "its adapter was restarted, or ");
     snprintf(cause->against, sizeof(cause->against),
              "it may have had nothing to ask for meanwhile");
 }

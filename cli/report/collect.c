@@ -389,14 +389,24 @@ static bool went_on(const struct report_refusal *refusal, const struct rpcrdma_t
             t->reply.state == RPCRDMA_DELIVERED && refusal->frame < t->reply.frame);
 }
 
+static void note_answer(struct report_answers *answers, int64_t time_ns)
+{
+    if (answers->first_ns == 0)
+        answers->first_ns = answers->last_ns = time_ns;
+    answers->pause_ns = MAX(answers->pause_ns, time_less(time_ns, answers->last_ns));
+    answers->last_ns = MAX(answers->last_ns, time_ns);
+}
+
 static void note_answered(struct report_tally *tally, const struct rpcrdma_transaction *t)
 {
     struct report_unanswered *without;
 
     if (t->call_frame == 0 || t->reply_frame == 0)
         return;
-    if (!is_reverse(t))
+    if (!is_reverse(t)) {
+        note_answer(&tally->answers, t->reply_time_ns);
         tally->answered_ns = MAX(tally->answered_ns, since_begun(t));
+    }
     without = tally->trouble ? unanswered_of(tally->trouble, t) : NULL;
     if (without && time_less(t->call_time_ns, without->last_ns) >= SECOND)
         without->last_calls = without->last_held = 0;

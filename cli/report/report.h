@@ -170,6 +170,11 @@ struct report_detail {
     int64_t in_flight_since_ns[2];
 };
 
+/* When the client's Calls were answered: the first and the latest, and the longest time between. */
+struct report_answers {
+    int64_t first_ns, last_ns, pause_ns; /* first_ns 0: none was */
+};
+
 /* What is counted of one that has not ended: there may be thousands at once. */
 struct report_tally {
     uint64_t rpcs, messages;
@@ -178,6 +183,7 @@ struct report_tally {
     struct report_brief *brief;     /* NULL: nothing yet */
     int64_t
         answered_ns; /* from its beginning to the latest of the client's Calls that was answered */
+    struct report_answers answers;
 };
 
 /* Why one that has ended is kept. */
@@ -195,6 +201,7 @@ struct report_connection {
     uint64_t rpcs;
     uint64_t messages; /* Calls and Replies */
     struct report_trouble trouble;
+    struct report_answers answers;
     bool has_path[2];
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
     struct latency acks;                  /* how long Acks of the client's Calls took */
@@ -275,7 +282,8 @@ enum report_confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 /* How a connection failed, or was given up: what causes of one kind have in common. */
 enum report_failure {
     REPORT_FAILED_NOT,
-    REPORT_FAILED_PATH, /* or the peer */
+    REPORT_FAILED_PATH,  /* or the peer */
+    REPORT_FAILED_ALONE, /* others of the same hosts did not */
     REPORT_FAILED_REFUSED,
     REPORT_FAILED_CLOSED, /* with the path in order */
     REPORT_FAILED_ADAPTER,

@@ -6,6 +6,7 @@ import sys
 import unittest
 
 from command import CommandTest
+import cm
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
 # pylint: disable=wrong-import-position
@@ -41,6 +42,66 @@ class Beside(CommandTest):
             self.assertEqual(cause['cause'], 'capture-incomplete')
             self.assertIn('192.0.2.13', (cause['src'], cause['dst']))
             self.assertIn('one direction only of 1 of 12 connections', cause['text'])
+
+    def one_of_four(self, end, clients=False, beside=True):
+        """Of four connections one ends and is back after 3 s, while the others are in use."""
+        def talk(c, _):
+            def begin(number):
+                hosts = (f'192.0.2.{20 + number % 10 if clients else 20}', rule_talk.SERVER)
+                one = rule_talk.Conversation(c.packets, number=number, clock=c.clock, hosts=hosts)
+                one.xid = number % 10 << 24 | number
+                return one
+
+            def turn(ones, seconds):
+                for _ in range(10 * seconds):
+                    for one in ones:
+                        one.getattr()
+                    c.clock.now += SECOND // 10
+            ones = [begin(number) for number in range(1, 5)]
+            turn(ones, 2)
+            lost = end(ones[2])
+            turn(ones[:2] + ones[3:], 3) if beside else turn([], 3)
+            xid, ones[2] = ones[2].xid, begin(13)
+            ones[2].xid = xid
+            if lost:
+                ones[2].reply(ones[2].call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=lost), bytes(4) + rule_talk.ATTRIBUTES)
+            turn(ones, 2)
+            c.packets.sort(key=lambda packet: packet.time_ns)
+        return self.report_of(talk)['causes']
+
+    def test_others_are_answered(self):
+        """The path, the server and the client's adapter are in order: others used them all that time."""
+        def unheard(one):
+            xid = one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            one.packets.pop()
+            one.packets += [one.packets[-1]._replace(time_ns=one.clock.now + n * SECOND // 2) for n in range(1, 6)]
+            return xid
+
+        def server(one):
+            one.talk.datagram(one.server, cm.dreq(one.talk.remote_id, one.talk.local_id, one.client.qpn))
+            one.talk.datagram(one.client, cm.drep(one.talk.local_id, one.talk.remote_id))
+        for end, says, not_says in (
+                (unheard, 'answered all that time on 3 other connections: neither the server', 'The path or the peer'),
+                (lambda one: None, 'answered all that time on 3 other connections: neither the server', 'The path was down'),
+                (server, 'while 3 other connections to it went on: it was not restarted', 'it was restarted')):
+            cause = self.one_of_four(end)[0]
+            self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'))
+            self.assertIn(says, cause['text'])
+            self.assertNotIn(not_says, cause['text'])
+        text = self.one_of_four(unheard, beside=False)[0]['text']
+        self.assertNotIn('other connections', text)
+        cause, = self.one_of_four(lambda one: one.talk.disconnect() and None)
+        self.assertEqual(cause['cause'], 'client-restarted')
+        self.assertNotIn('adapter', cause['text'])
+
+    def test_other_clients(self):
+        """A server that goes on answering other clients was not restarted; of the path to this one they say nothing."""
+        cause, = self.one_of_four(lambda one: one.talk.datagram(
+            one.server, cm.dreq(one.talk.remote_id, one.talk.local_id, one.client.qpn)), clients=True)
+        self.assertEqual(cause['cause'], 'connection-failed')
+        self.assertIn('3 other connections to it went on: it was not restarted', cause['text'])
+        cause, = self.one_of_four(lambda one: None, clients=True)
+        self.assertIn('The path was down', cause['text'])
 
 
 if __name__ == '__main__':
