@@ -476,5 +476,6 @@ void causes_of_life(struct report *r, const struct report_connection *c)
     connection_left(r, c);
     connection_lost(r, c);
     client_gave_up(r, c);
+    causes_of_lost_state(r, c);
     causes_of_client_restart(r, c);
 }

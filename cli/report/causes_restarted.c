@@ -167,6 +167,19 @@ struct report_cause *report_server_restarted(struct report *r, const struct repo
     return cause;
 }
 
+/* It was closed as idle, which is no failure, but for what its server then answers. */
+void causes_of_lost_state(struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *was = report_numbered(r, c->pub.life.previous);
+    const struct report_restart restart = {.stale = c->trouble.stale,
+                                           .frame = c->trouble.stale_frame};
+
+    if (was && restart.stale > 0 && c->trouble.resent == 0 && !c->pub.life.has_down &&
+        report_closed_by_server(&was->pub))
+        report_server_restarted(r, &restart,
+                                time_less(c->pub.first_time_ns, was->pub.life.last_call_ns), "");
+}
+
 const struct report_connection *report_left_by_client(const struct report *r,
                                                       const struct report_connection *c)
 {

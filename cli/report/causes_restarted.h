@@ -29,6 +29,7 @@ bool report_closed_by_server(const struct rpcrdma_connection *c);
  * mount; NULL: it did not. */
 const struct report_connection *report_left_by_client(const struct report *r,
                                                       const struct report_connection *c);
+void causes_of_lost_state(struct report *r, const struct report_connection *c);
 void causes_of_client_restart(struct report *r, const struct report_connection *c);
 
 #endif

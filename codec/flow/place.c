@@ -19,6 +19,7 @@ enum {
 /* So long after its last Call a client may have closed a connection as idle: Linux waits for 5
  * minutes. */
 #define IDLE_NS INT64_C(290000000000)
+#define SERVER_IDLE_NS INT64_C(120000000000) /* sooner it has another reason */
 
 /* -1: not known. Without set-up either end may be the client's. */
 static int client_end(const struct rpcrdma_connection *pub)
@@ -69,6 +70,16 @@ static bool same_connection(const struct rpcrdma_connection *a, const struct rpc
     return true;
 }
 
+/* Its server closed it, as nothing had been asked for in minutes: nfsd does after 6. */
+static bool closed_as_idle(const struct rpcrdma_connection *pub)
+{
+    const struct rpcrdma_life *life = &pub->life;
+    int client = client_end(pub);
+
+    return client >= 0 && life->ended_by == 1 - client && life->has_pending && life->pending == 0 &&
+           life->has_xid && life->ended_ns - life->last_call_ns > SERVER_IDLE_NS;
+}
+
 /* When nothing reached an end any more. False: it was not lost, at `now`. */
 static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *since_ns)
 {
@@ -93,8 +104,9 @@ static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *sin
     if (!ended)
         return now - *since_ns > SILENT_NS;
     if (life->ended == RPCRDMA_ENDED_DISCONNECTED || life->ended == RPCRDMA_ENDED_CLOSED)
-        return (client_end(pub) >= 0 && life->ended_by != client_end(pub)) || life->pending > 0 ||
-               *since_ns < life->ended_ns;
+        return (client_end(pub) >= 0 && life->ended_by != client_end(pub) &&
+                !closed_as_idle(pub)) ||
+               life->pending > 0 || *since_ns < life->ended_ns;
     return true;
 }
 
@@ -266,7 +278,7 @@ static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
         if (!set_up && same_connection(was, pub))
             return;
         if (was->life.next == 0 && ended && was->life.ended_by >= 0 &&
-            was->life.ended_by == client_end(was)) {
+            (was->life.ended_by == client_end(was) || closed_as_idle(was))) {
             replace(pub, was, 0);
         } else if (!set_up) {
             if (was->life.next == 0 && e.conn)

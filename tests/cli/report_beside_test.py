@@ -2,6 +2,7 @@
 """report of one connection among others: what these show of the path, of the server, and of what the capture lacks."""
 import json
 import os
+import struct
 import sys
 import unittest
 
@@ -12,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 # pylint: disable=wrong-import-position
 import rule_talk
 import rules
+import rules_nfs4
 
 SECOND = 10**9
 
@@ -102,6 +104,27 @@ class Beside(CommandTest):
         self.assertIn('3 other connections to it went on: it was not restarted', cause['text'])
         cause, = self.one_of_four(lambda one: None, clients=True)
         self.assertIn('The path was down', cause['text'])
+
+    def test_closed_as_idle(self):
+        """nfsd closes what was idle for 6 minutes: that is no restart, and until the client comes again nothing is down. A
+        restart after less than two minutes is one, and one after which the state is lost."""
+        for idle, stale, causes in ((360, False, []), (60, False, ['server-restarted']), (360, True, ['server-restarted'])):
+            def talk(c, _, idle=idle, stale=stale):
+                c.getattr()
+                c.clock.now += idle * SECOND
+                c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+                c.talk.datagram(c.client, cm.drep(c.talk.local_id, c.talk.remote_id))
+                c.clock.now += 20 * SECOND
+                one = c.beside(2)
+                one.xid = c.xid
+                one.getattr()
+                if stale: # NFS4ERR_BADSESSION
+                    one.reply(rules_nfs4.call(one), rules_nfs4.results([struct.pack('>II', rules_nfs4.SEQUENCE, 10052)], 10052))
+            report = self.report_of(talk)
+            self.assertEqual([one['cause'] for one in report['causes']], causes, (idle, stale))
+            second = self.run_command('connections', os.path.join(self.folder, 'beside.pcap')).splitlines()[1]
+            self.assertIn('in place of #1', second)
+            self.assertEqual('down for' in second, idle == 60)
 
 
 if __name__ == '__main__':
