@@ -31,6 +31,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_THRESHOLD] = "small-threshold",
     [CAUSE_DUPLICATED] = "duplicated",
     [CAUSE_REORDERED] = "reordered",
+    [CAUSE_STALLED] = "stalled-end",
     [CAUSE_DAMAGED] = "damaged",
     [CAUSE_MEMORY] = "memory-limit",
     [CAUSE_RPCS_FAILED] = "rpcs-failed",
@@ -368,6 +369,7 @@ static void causes_of(struct report *r, const struct report_connection *c)
     causes_of_path(r, c);
     causes_of_life(r, c);
     causes_of_time(r, c);
+    causes_of_stalls(r, c);
     credits(r, c);
     unanswered(r, c);
     threshold(r, c);

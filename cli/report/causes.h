@@ -33,6 +33,9 @@ bool report_refused(const struct rpcrdma_connection *c);
  * client gave up. */
 bool report_server_held(const struct report_connection *c);
 
+/* causes_stalled.c: an end stood still, and nothing was lost */
+void causes_of_stalls(struct report *r, const struct report_connection *c);
+
 /* causes_beside.c: connections of the same two hosts whose Calls were answered all that time, ...
  */
 guint report_answered_beside(const struct report *r, const struct report_connection *c,

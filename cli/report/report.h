@@ -270,6 +270,7 @@ enum report_cause_id {
     CAUSE_THRESHOLD,
     CAUSE_DUPLICATED,
     CAUSE_REORDERED,
+    CAUSE_STALLED, /* an end: what was sent again had arrived */
     CAUSE_DAMAGED,
     CAUSE_MEMORY,      /* --max-memory: what was left out may be a cause */
     CAUSE_RPCS_FAILED, /* at RPC or RDMA level: before NFS was asked */

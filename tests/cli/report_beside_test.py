@@ -126,6 +126,27 @@ class Beside(CommandTest):
             self.assertIn('in place of #1', second)
             self.assertEqual('down for' in second, idle == 60)
 
+    def test_stood_still(self):
+        """The client stands still for 9 s: the Reply comes thrice, and then it acknowledges each of these; or one only, as
+        where the others were lost."""
+        for acks in (3, 1):
+            def talk(c, _, acks=acks):
+                c.getattr()
+                c.reply(c.call(rule_talk.NULL))
+                ack, reply = c.packets.pop(), c.packets[-1]
+                for _ in range(2):
+                    c.clock.now += 4 * SECOND
+                    c.packets.append(reply._replace(time_ns=c.clock.tick()))
+                c.clock.now += SECOND
+                for _ in range(acks):
+                    c.packets.append(ack._replace(time_ns=c.clock.tick()))
+                c.getattr()
+            stalled = [one for one in self.report_of(talk)['causes'] if one['cause'] == 'stalled-end']
+            self.assertEqual(len(stalled), acks == 3)
+            for one in stalled:
+                self.assertEqual((one['confidence'], one['cost_ns'] // SECOND), ('medium', 9))
+                self.assertIn('The client, or the way to it, stood still for 9.0 s on connection 1', one['text'])
+
 
 if __name__ == '__main__':
     unittest.main()
