@@ -150,11 +150,17 @@ static void summary(const struct sanitize *s)
 /* Who wants to share a capture of NFS has none then, which a script must see. */
 static void look_for_result(struct sanitize *s)
 {
-    if (s->status != EXIT_DONE || s->files.packets > 0 || s->track.dropped[DROP_IWARP] == 0 ||
-        interrupt_seen())
+    const struct sanitize_track *track = &s->track;
+    bool iwarp = track->dropped[DROP_IWARP] > 0;
+    bool none = s->files.packets == 0 && (iwarp || track->found);
+
+    if (s->status != EXIT_DONE || interrupt_seen() ||
+        !(none || (track->messages && track->ours == 0)))
         return;
-    complain("%s%s: nothing is written: it is iWARP, which sanitize cannot take apart",
-             options_input(s->options), options_and_others(s->options));
+    complain("%s%s: %s: %s", options_input(s->options), options_and_others(s->options),
+             s->files.packets == 0 ? "nothing is written" : "no RPC-over-RDMA is written",
+             iwarp ? "it is iWARP, which sanitize cannot take apart"
+                   : "it is RPC-over-RDMA in packets that sanitize cannot take apart");
     s->status = EXIT_UNUSABLE;
 }
 

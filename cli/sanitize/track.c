@@ -227,7 +227,7 @@ static void on_message(void *context, const struct rpcrdma_flow_message *given)
     bool good, last = false;
     uint32_t psn;
 
-    track->found = true;
+    track->found = track->messages = true;
     if (!message->call && message->rpc && message->rpc->type == RPCRDMA_RPC_REPLY &&
         call->name == name)
         with_call.call = &call->rpc;
@@ -368,6 +368,7 @@ static void on_emit(void *context, struct sanitize_packet *p)
         track->dropped[p->drop]++;
         return;
     }
+    track->ours += p->lane != NULL;
     if (p->state == PAYLOAD_UNKNOWN) {
         track->unplaced++;
         p->state = PAYLOAD_ZERO;

@@ -32,7 +32,9 @@ struct sanitize_track {
     void *context;
 
     /* for the caller to read */
-    bool found; /* messages, or connections at least */
+    bool found;    /* messages, or connections at least */
+    bool messages; /* the former */
+    uint64_t ours; /* packets of such connections that were emitted */
     uint64_t dropped[DROP_KINDS];
     uint64_t unplaced;     /* packets whose bytes are zeros, because nothing says what they are */
     uint64_t memory_limit; /* how often --max-memory was reached */

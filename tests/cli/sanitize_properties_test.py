@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rpcrdma sanitize: what of version 2's properties is passed."""
+"""rpcrdma sanitize: what of version 2's properties is passed, and of what it cannot take apart."""
 import json
 import os
 import struct
@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 # pylint: disable=wrong-import-position,wrong-import-order
 import cm
 import ngfile
+import rewrap
 import talk
 
 
@@ -101,6 +102,28 @@ class Dialects(command.CommandTest):
         self.assertIn(words(1000, 8, 0, 0, 3, 4, 2, 2, 7, 0), content)
         self.assertIn(words(99, 8) + b'\xff' * 8, content)
         self.assertIn(words(3, 24, 1, 0xff, 1, 2, 1, 4), content)
+
+
+class Carriers(command.CommandTest):
+    def test_nothing_is_written(self):
+        """Who shares the result must hear that there is none; some of something else is none, too."""
+        out = os.path.join(self.folder, 'out.pcapng')
+        for name in ('vxlan', 'erspan2', 'ip-options', 'arista-64', 'ppi', 'vn-tag'):
+            path = os.path.join(self.folder, f'{name}.pcap')
+            command.pcap.write(path, *rewrap.rewrap(self.packets('roce-nfs41-mini'), name))
+            self.run_command('sanitize', '-q', path, '-o', out, status=2, errors=1)
+            self.assertEqual(self.stderr, f'rpcrdma: {path}: nothing is written: it is RPC-over-RDMA in packets that '
+                                          'sanitize cannot take apart\n')
+            self.assertEqual(ngfile.read(out).packets, [])
+        path = os.path.join(self.folder, 'mixed.pcap')
+        convert = rewrap.CARRIERS['vxlan'][1]
+        packets, others = self.packets('roce-nfs41-mini'), []
+        other = talk.Talk(others, talk.End('10.0.0.1', 17, 100), talk.End('10.0.0.2', 18, 500), talk.Clock())
+        other.connect(cm.IP_SERVICE | 3260)
+        command.pcap.write(path, others + [packet._replace(data=convert(packet.data)) for packet in packets])
+        self.run_command('sanitize', '-q', path, '-o', out, status=2, errors=1)
+        self.assertIn(f'{path}: no RPC-over-RDMA is written: ', self.stderr)
+        self.assertGreater(len(ngfile.read(out).packets), 0)
 
 
 command.main()
