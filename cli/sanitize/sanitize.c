@@ -10,6 +10,7 @@
 #include "same_file.h"
 #include "sanitize/track.h"
 #include "source/interrupt.h"
+#include "times.h"
 
 struct sanitize {
     const struct options *options;
@@ -19,6 +20,10 @@ struct sanitize {
     struct interface_numbers numbers;
     uint64_t packets;
     uint64_t crowded; /* packets of interfaces that there are too many of */
+    /* of packets that are not replayed: the time of the first that was read, and that was written
+     */
+    int64_t first_read_ns, first_written_ns;
+    bool any_read, any_written;
     int status;
 };
 
@@ -27,6 +32,10 @@ static void on_packet(void *context, uint32_t interface, const struct rpcrdma_pa
 {
     struct sanitize *s = context;
 
+    if (!replayed && !s->any_written) {
+        s->any_written = true;
+        s->first_written_ns = packet->time_ns - s->track.shift_s * INT64_C(1000000000);
+    }
     capture_files_packet(&s->files, interface, packet, replayed ? SOURCE_REPLAYED : NULL);
 }
 
@@ -70,6 +79,10 @@ static void copy(struct sanitize *s)
             if (s->options->count > 0 && s->packets == s->options->count)
                 return;
             s->packets++;
+            if (!packets[i].replayed && !s->any_read) {
+                s->any_read = true;
+                s->first_read_ns = packets[i].packet.time_ns;
+            }
             capture_files_came(&s->files, packets[i].packet.time_ns);
             s->files.early |= packets[i].packet.time_ns < -s->track.shift_s * INT64_C(1000000000);
             if (!interface_of(s, packets[i].interface, &interface)) {
@@ -120,6 +133,18 @@ static void say_nothing(const struct sanitize *s)
         say_nothing_found(s->options, &others);
 }
 
+/* Times are shown from the first packet on: who is told "at 9.1 s" must know. */
+static void say_moved(const struct sanitize *s)
+{
+    int64_t moved_ns = time_less(s->first_written_ns, s->first_read_ns);
+
+    if (s->any_written && moved_ns > 0)
+        complain(
+            "what was left out came first: times since the beginning, and the capture's length, "
+            "are %" PRIi64 ".%09" PRIi64 " s less",
+            moved_ns / 1000000000, moved_ns % 1000000000);
+}
+
 static void summary(const struct sanitize *s)
 {
     const struct sanitize_track *track = &s->track;
@@ -130,6 +155,7 @@ static void summary(const struct sanitize *s)
     complain("%" PRIu64 " packet%s written, %" PRIu64 " bytes", s->files.packets,
              plural(s->files.packets), s->files.bytes);
     say_dropped(s);
+    say_moved(s);
     if (s->crowded > 0)
         complain("%" PRIu64 " packet%s left out: of more than %d interfaces", s->crowded,
                  plural(s->crowded), INTERFACES_MOST);

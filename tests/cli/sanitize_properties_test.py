@@ -104,6 +104,28 @@ class Dialects(command.CommandTest):
         self.assertIn(words(3, 24, 1, 0xff, 1, 2, 1, 4), content)
 
 
+class Beginning(command.CommandTest):
+    def first_rpc(self, path):
+        return json.loads(self.run_command('rpcs', '--json', path).splitlines()[0])['time_ns']
+
+    def beginning(self, path):
+        return json.loads(self.run_command('credits', '--json', path))['time_ns']
+
+    def test_how_far_it_moved(self):
+        out = os.path.join(self.folder, 'out.pcapng')
+        for shift in (0, -1000000):
+            self.run_command('sanitize', command.capture(), '--shift-time', str(shift), '-o', out, errors=4)
+            said = self.stderr
+            moved = self.beginning(out) - shift * 1000000000 - self.beginning(command.capture())
+            self.assertGreater(moved, 7000000000)
+            self.assertIn('what was left out came first: times since the beginning, and the capture\'s length, are '
+                          f'{moved // 1000000000}.{moved % 1000000000:09} s less\n', said)
+            self.assertEqual(self.first_rpc(out) - shift * 1000000000, self.first_rpc(command.capture()))
+        again = os.path.join(self.folder, 'again.pcapng')
+        self.run_command('sanitize', out, '-o', again, errors=1)
+        self.assertIn(' packets written', self.stderr)
+
+
 class Carriers(command.CommandTest):
     def test_nothing_is_written(self):
         """Who shares the result must hear that there is none; some of something else is none, too."""
