@@ -47,6 +47,30 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
         extract_tcp_connection(extract->tcp, connection);
 }
 
+static void on_setup(void *context, const struct rpcrdma_op *op,
+                     const struct rpcrdma_connection *connection)
+{
+    struct extract *extract = context;
+
+    (void)connection;
+    if (extract->tcp)
+        extract_tcp_setup(extract->tcp, op);
+}
+
+/* Who reads the capture that was written must hear that there is nothing in it. */
+static int look_for_result(const struct extract *extract, int status)
+{
+    const struct options *options = extract->pipeline->options;
+    const struct extract_tcp_counts *n = extract_tcp_counts(extract->tcp);
+
+    if (status != EXIT_DONE || n->written > 0 || n->no_address == 0)
+        return status;
+    complain("%s%s: nothing is written: these are LIDs of InfiniBand, and no set-up of a "
+             "connection that says their IP addresses was captured",
+             options_input(options), options_and_others(options));
+    return EXIT_UNUSABLE;
+}
+
 static void say(const struct extract *extract, bool quiet)
 {
     const struct extract_tcp_counts *n = extract_tcp_counts(extract->tcp);
@@ -102,6 +126,8 @@ static int run(const struct command *command, int argc, char **argv)
         status = output_file_open(&file, pcap, &options, NULL);
     if (status == OPTIONS_GO_ON && pcap) {
         pipeline.out = file.out;
+        pipeline.setup = on_setup;
+        pipeline.op_context = &extract;
         extract.tcp = extract_tcp_new(file.out, options_memory(&options, MEMORY_COMMAND),
                                       options.n_devices > 0 || output_awaited(pcap));
     }
@@ -115,6 +141,7 @@ static int run(const struct command *command, int argc, char **argv)
         if (extract.tcp && pipeline.was_read) {
             extract_tcp_end(extract.tcp);
             say(&extract, options.quiet);
+            status = look_for_result(&extract, status);
         }
     }
     if (!extract_dir_close(extract.dir))

@@ -30,13 +30,15 @@ struct extract_tcp_counts {
     uint64_t written;    /* messages */
     uint64_t partial;    /* left out: not whole */
     uint64_t lonely;     /* Replies left out: their Call was not seen, or left out */
-    uint64_t no_address; /* left out: a side has no IP address */
+    uint64_t no_address; /* left out: for a side no IP address is known */
     uint64_t mistimed;   /* packets: see struct tcp_file; once all was written */
 };
 
 /* `out` is borrowed. max_memory: bytes of messages that wait. awaited: none waits
  * for long, though order suffers. */
 struct extract_tcp *extract_tcp_new(struct out *out, size_t max_memory, bool awaited);
+/* Which sets up a connection: it may have the IP addresses that LIDs stand for. */
+void extract_tcp_setup(struct extract_tcp *tcp, const struct rpcrdma_op *op);
 void extract_tcp_message(struct extract_tcp *tcp, const struct rpcrdma_rpc_message *message,
                          const struct view_clock *clock);
 /* It ends: what waits of it is still written. */

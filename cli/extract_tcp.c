@@ -61,6 +61,7 @@ struct extract_tcp {
     struct extract_tcp_counts counts;
     GHashTable *streams; /* by key: connection << 1 | caller end */
     GHashTable *calls;   /* call -> call */
+    GHashTable *hosts;   /* LID -> struct rpcrdma_address, its IP address */
     GSequence *waiting;  /* by order_ns and number */
     size_t bytes, max_bytes;
     int64_t wait_ns; /* a message, at most */
@@ -99,6 +100,7 @@ struct extract_tcp *extract_tcp_new(struct out *out, size_t max_memory, bool awa
     tcp->file.last_ns = INT64_MIN;
     tcp->streams = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     tcp->calls = g_hash_table_new_full(call_hash, call_equal, g_free, NULL);
+    tcp->hosts = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     tcp->waiting = g_sequence_new(g_free);
     tcp->max_bytes = max_memory;
     tcp->wait_ns = awaited ? WAIT_NS : INT64_MAX;
@@ -111,6 +113,7 @@ void extract_tcp_free(struct extract_tcp *tcp)
         return;
     g_sequence_free(tcp->waiting);
     g_hash_table_destroy(tcp->calls);
+    g_hash_table_destroy(tcp->hosts);
     g_hash_table_destroy(tcp->streams);
     g_free(tcp->file.frame);
     g_free(tcp);
@@ -119,6 +122,53 @@ void extract_tcp_free(struct extract_tcp *tcp)
 const struct extract_tcp_counts *extract_tcp_counts(const struct extract_tcp *tcp)
 {
     return &tcp->counts;
+}
+
+static gpointer lid_of(const struct rpcrdma_address *address)
+{
+    return GUINT_TO_POINTER((guint)address->bytes[0] << 8 | address->bytes[1]);
+}
+
+static void learn_host(struct extract_tcp *tcp, const struct rpcrdma_address *lid, bool ipv4,
+                       const uint8_t ip[16])
+{
+    struct rpcrdma_address *address;
+
+    if (lid->family != RPCRDMA_ADDRESS_LID)
+        return;
+    address = g_new0(struct rpcrdma_address, 1);
+    address->family = ipv4 ? RPCRDMA_ADDRESS_IPV4 : RPCRDMA_ADDRESS_IPV6;
+    memcpy(address->bytes, ipv4 ? ip + 12 : ip, ipv4 ? 4 : 16);
+    g_hash_table_insert(tcp->hosts, lid_of(lid), address);
+}
+
+/* RDMA CM's header in the private data of a request (IBTA annex A11): its version, that of IP in
+ * the upper half of the second byte, a port, and two addresses of 16 bytes. */
+void extract_tcp_setup(struct extract_tcp *tcp, const struct rpcrdma_op *op)
+{
+    enum { SOURCE = 4, DESTINATION = 20, HEADER = 36 };
+    const struct rpcrdma_op_connect *connect = op->connect;
+    uint8_t version;
+
+    if (op->kind != RPCRDMA_OP_CONNECT || op->carrier == RPCRDMA_CARRIER_IWARP || !connect ||
+        connect->port == 0 || connect->private_caplen < HEADER || connect->private_data[0] != 0)
+        return;
+    version = connect->private_data[1] >> 4;
+    if (version != 4 && version != 6)
+        return;
+    learn_host(tcp, &op->src, version == 4, connect->private_data + SOURCE);
+    learn_host(tcp, &op->dst, version == 4, connect->private_data + DESTINATION);
+}
+
+/* A LID's IP address, as a request to connect said last. */
+static const struct rpcrdma_address *host(const struct extract_tcp *tcp,
+                                          const struct rpcrdma_address *address)
+{
+    const struct rpcrdma_address *known = NULL;
+
+    if (address->family == RPCRDMA_ADDRESS_LID)
+        known = g_hash_table_lookup(tcp->hosts, lid_of(address));
+    return known ? known : address;
 }
 
 /* The caller connects: over iWARP from its own port, else from one that stands for the connection.
@@ -135,8 +185,8 @@ static struct stream *stream_of(struct extract_tcp *tcp, const struct rpcrdma_co
             port = c->end[caller].port;
         stream = g_new0(struct stream, 1);
         stream->key = key;
-        if (!tcp_stream_init(&stream->tcp, &c->end[caller].address, &c->end[1 - caller].address,
-                             port, NFS_PORT))
+        if (!tcp_stream_init(&stream->tcp, host(tcp, &c->end[caller].address),
+                             host(tcp, &c->end[1 - caller].address), port, NFS_PORT))
             stream->tcp.end[0].port = 0; /* no addresses to write */
         g_hash_table_insert(tcp->streams, &stream->key, stream);
     }
@@ -229,10 +279,10 @@ void extract_tcp_message(struct extract_tcp *tcp, const struct rpcrdma_rpc_messa
         tcp->file.nanoseconds = clock->nanoseconds;
     if (!m->whole || m->length == 0 || m->length > 0x7fffffff) {
         tcp->counts.partial++;
-    } else if (!is_call && !call) {
-        tcp->counts.lonely++;
     } else if (!stream) {
         tcp->counts.no_address++;
+    } else if (!is_call && !call) {
+        tcp->counts.lonely++;
     } else {
         w = flattened(m);
         if (is_call) {

@@ -13,6 +13,7 @@ import unittest
 
 from command import CAPTURES, CommandTest, capture, pcap
 import objects
+import rewrap
 import roce
 import talk
 
@@ -220,6 +221,23 @@ class Extract(CommandTest):
             path = self.file(file.read(24))
         self.run_command('extract', '-w', self.out('out.pcap'), path, errors=1)
         self.assertEqual(os.path.getsize(self.out('out.pcap')), 24)
+
+    def test_infiniband(self):
+        """IP addresses are those that the set-up says; without it nothing can be written."""
+        packets = [packet for packet in self.packets('roce-nfs41-callback') if packet.data[36:38] == b'\x12\xb7']
+        frames = []
+        for name, of in (('plain', (packets,)), ('lids', rewrap.rewrap(packets, 'infiniband'))):
+            pcap.write(self.out(f'{name}.pcap'), *of)
+            self.run_command('extract', '-w', self.out('out.pcap'), self.out(f'{name}.pcap'))
+            frames.append(pcap.read(self.out('out.pcap'))[0])
+        self.assertGreater(len(frames[0]), 100)
+        self.assertEqual(*frames)
+        pcap.write(self.out('late.pcap'), *rewrap.rewrap([one for one in packets if one.data[47:50] != b'\0\0\1'], 'infiniband'))
+        for quiet in ((), ('-q',)):
+            self.run_command('extract', *quiet, '-w', self.out('out.pcap'), self.out('late.pcap'), status=2,
+                             errors=1 if quiet else 2)
+            self.assertIn(': nothing is written: these are LIDs of InfiniBand', self.stderr)
+            self.assertNotIn('Call', self.stderr)
 
     def test_standard_output_is_the_same(self):
         self.run_command('extract', '-w', self.out('out.pcap'), capture())
