@@ -118,16 +118,43 @@ static void put_result(struct out *out, const struct result *r, const char *name
     put_text(out, name, r->type ? r->type : "object", r->of ? help : r->help, this_program);
 }
 
+static bool matches(const char *pattern, const char *name)
+{
+    return fnmatch(pattern, name, 0) == 0 || strcmp(pattern, strrchr(name, '.') + 1) == 0;
+}
+
 /* Without patterns everything is shown. */
 static bool wanted(const struct options *options, const char *name)
 {
     if (options->n_files == 0)
         return true;
     for (guint i = 0; i < options->n_files; i++)
-        if (fnmatch(options->files[i], name, 0) == 0 ||
-            strcmp(options->files[i], strrchr(name, '.') + 1) == 0)
+        if (matches(options->files[i], name))
             return true;
     return false;
+}
+
+static bool matches_any(const char *pattern)
+{
+    char name[RESULT_NAME];
+
+    for (int id = 0; id < RPCRDMA_FIELD_COUNT; id++)
+        if (matches(pattern, rpcrdma_field((enum rpcrdma_field_id)id)->abbrev))
+            return true;
+    for (size_t i = 0; i < n_results; i++) {
+        result_name(&results[i], name);
+        if (matches(pattern, name))
+            return true;
+    }
+    return false;
+}
+
+static int check_names(const struct command *command, const struct options *options)
+{
+    for (guint i = 0; i < options->n_files; i++)
+        if (!matches_any(options->files[i]))
+            return bad_usage(command, "no field is called \"%s\"", options->files[i]);
+    return OPTIONS_GO_ON;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -140,8 +167,9 @@ static int run(const struct command *command, int argc, char **argv)
     int status = options_parse_plain(&options, command, own, argc, argv);
     struct out out;
     struct json json = {.out = &out};
-    unsigned shown = 0;
 
+    if (status == OPTIONS_GO_ON)
+        status = check_names(command, &options);
     if (status == OPTIONS_GO_ON)
         status = begin_output(&options, &out);
     if (status == OPTIONS_GO_ON) {
@@ -153,7 +181,6 @@ static int run(const struct command *command, int argc, char **argv)
 
             if (!wanted(&options, field->abbrev))
                 continue;
-            shown++;
             type_name(field, type);
             if (options.json)
                 put_json(&json, field, type);
@@ -166,15 +193,12 @@ static int run(const struct command *command, int argc, char **argv)
             result_name(&results[i], name);
             if (!wanted(&options, name))
                 continue;
-            shown++;
             if (options.json)
                 put_result_json(&json, &results[i], name);
             else
                 put_result(&out, &results[i], name);
         }
-        if (shown == 0)
-            complain("no field is called that");
-        status = end_output(&out, shown > 0 ? EXIT_DONE : EXIT_UNUSABLE);
+        status = end_output(&out, EXIT_DONE);
     }
     options_free(&options);
     return status;

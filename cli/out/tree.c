@@ -85,15 +85,17 @@ static void on_end(void *context, const struct rpcrdma_record *record)
     level->depth--;
 }
 
-static void put_bytes(struct out *out, const struct rpcrdma_value *value)
+/* As long as they like. */
+static void put_bytes(struct level *level, const struct rpcrdma_value *value)
 {
-    out_hex_bytes(out, value->bytes.data, value->bytes.caplen);
+    char more[32];
+
+    out_hex_bytes(level->out, value->bytes.data, value->bytes.caplen);
+    level->column += 2 * (size_t)value->bytes.caplen;
     if (value->bytes.caplen < value->bytes.len) {
-        out_literal(out, "... ");
-        out_u64(out, value->bytes.len);
-        out_literal(out, " bytes");
+        snprintf(more, sizeof(more), "... %u bytes", (unsigned)value->bytes.len);
+        put(level, more);
     }
-    out_literal(out, "  ");
 }
 
 /* At most VALUE_SIZE characters. */
@@ -131,9 +133,8 @@ static void on_field(void *context, const struct rpcrdma_value *value)
 
     begin_line(level, value->field->name);
     put(level, ": ");
-    if (value->base == RPCRDMA_BASE_BYTES) { /* as long as it likes */
-        put_bytes(out, value);
-        level->column = PLACE_COLUMN;
+    if (value->base == RPCRDMA_BASE_BYTES) {
+        put_bytes(level, value);
     } else if (value->base == RPCRDMA_BASE_TEXT) {
         out_foreign(out, value->name);
         level->column += strlen(value->name);

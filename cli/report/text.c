@@ -141,28 +141,45 @@ static void captured(const struct report *r, struct out *out)
 
 enum { CONNECTIONS_SHOWN = 8 }; /* a page has room for a few */
 
+enum { ENDS_COLUMN = 7, ENDS_WIDTH = 33, PAGE_WIDTH = 80 };
+
+/* Those that have no room before the numbers, as two of IPv6, have lines of their own. */
+static void connection_line(const struct report_connection *c, struct out *out)
+{
+    char ends[2][ADDRESS_SIZE], both[2 * ADDRESS_SIZE + 8], number[16];
+    int client = view_client_end(&c->pub) > 0 ? 1 : 0;
+
+    for (int end = 0; end < 2; end++)
+        ends[end][address_or_name(&c->pub.end[end].address, ends[end])] = '\0';
+    snprintf(both, sizeof(both), "%s -> %s", ends[client], ends[1 - client]);
+    snprintf(number, sizeof(number), "%u", (unsigned)c->pub.number);
+    if (strlen(both) > ENDS_WIDTH) {
+        if (strlen(both) <= PAGE_WIDTH - ENDS_COLUMN) {
+            report_line(out, "  %-4s %s", number, both);
+        } else {
+            report_line(out, "  %-4s %s ->", number, ends[client]);
+            report_line(out, "       %s", ends[1 - client]);
+        }
+        both[0] = number[0] = '\0';
+    }
+    report_line(out, "  %-4s %-*s %8" PRIu64 " %7.1f %-10s %u/%u", number, ENDS_WIDTH, both,
+                c->rpcs, (double)MAX(c->pub.last_time_ns - c->pub.first_time_ns, 0) / 1e9,
+                connection_state(&c->pub), (unsigned)c->pub.threshold_call,
+                (unsigned)c->pub.threshold_reply);
+}
+
 static void connections(const struct report *r, struct out *out)
 {
     guint left_out;
     GList *all = report_telling(r, CONNECTIONS_SHOWN, &left_out);
-    char ends[2][ADDRESS_SIZE];
 
     report_title(out, "CONNECTIONS");
     report_line(out, "  %-4s %-33s %8s %7s %-10s %s", "no", "client -> server", "RPCs", "seconds",
                 "state", "thresholds");
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
-        int client = view_client_end(&c->pub);
-        char both[2 * ADDRESS_SIZE + 8];
 
-        for (int end = 0; end < 2; end++)
-            ends[end][address_or_name(&c->pub.end[end].address, ends[end])] = '\0';
-        snprintf(both, sizeof(both), "%s -> %s", ends[client > 0 ? 1 : 0],
-                 ends[client > 0 ? 0 : 1]);
-        report_line(out, "  %-4u %-33s %8" PRIu64 " %7.1f %-10s %u/%u", (unsigned)c->pub.number,
-                    both, c->rpcs, (double)MAX(c->pub.last_time_ns - c->pub.first_time_ns, 0) / 1e9,
-                    connection_state(&c->pub), (unsigned)c->pub.threshold_call,
-                    (unsigned)c->pub.threshold_reply);
+        connection_line(c, out);
         if (c->pub.life.previous > 0 && c->pub.life.has_down)
             report_line(out, "       in place of connection %u, after %.3f s without any",
                         (unsigned)c->pub.life.previous, (double)c->pub.life.down_ns / 1e9);

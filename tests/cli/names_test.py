@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 # pylint: disable=wrong-import-position
 import command
 from command import block, enhanced, interface, option, section
+import rewrap
 
 CLIENT, SERVER = '192.168.77.11', '192.168.77.1'
 TEXTS = (('decode',), ('rpcs',), ('connections',), ('check',), ('credits',), ('report',), ('rpcs', '--per', 'client'),
@@ -84,6 +85,19 @@ class Names(command.CommandTest):
         out = self.out('connections', path)
         self.assertIn(CLIENT, out)
         self.assertIn('server QP', out)
+
+    def test_long_ones_on_a_page(self):
+        """report: a line of 80 columns holds two of some lengths, and one of any."""
+        packets = [packet for packet in self.packets() if packet.data[36:38] == b'\x12\xb7']
+        packets, linktype = rewrap.rewrap(packets, 'ipv6')
+        for prefix, lines in ((b'\xfd' + bytes(11), 2), (bytes(range(0x20, 0x2c)), 3)):
+            path = os.path.join(self.folder, 'ipv6.pcap')
+            command.pcap.write(path, [packet._replace(data=packet.data.replace(b'\xfd' + bytes(11), prefix))
+                                      for packet in packets], linktype)
+            shown = self.out('report', path).split('\nCONNECTIONS\n')[1].split('\n\n')[0].split('\n')
+            self.assertLessEqual(max(map(len, shown)), 80)
+            self.assertEqual(len([line for line in shown if 'in place of' not in line]), 1 + 2 * lines, shown)
+            self.assertEqual({line.index('closed') for line in shown if 'closed' in line}, {shown[0].index('state')})
 
     def test_what_is_no_name(self):
         """What a terminal may obey, or a reader take for something else, is not shown."""

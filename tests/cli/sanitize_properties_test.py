@@ -59,6 +59,12 @@ class Properties(command.CommandTest):
         self.assertEqual({one['rule'] for one in found[0][0]}, {'noncanonical', 'property-long', 'property-bad'})
         self.assertEqual(found[0], found[1])
 
+    def test_one_column(self):
+        """decode -V: the place of what is shown in hexadecimal is where the others' are."""
+        lines = self.run_command('decode', '-V', self.capture(told((1, words(8192), b''), (77, b'Sec', b'r')))).splitlines()
+        self.assertIn('Data: 536563', ''.join(lines))
+        self.assertEqual({line.index('[') for line in lines if 'draft-' in line}, {52})
+
 
 class Dialects(command.CommandTest):
     def told(self, path):

@@ -65,7 +65,8 @@ class Usage(command.CommandTest):
                 (['decode', '-t', 'x', path], '"x"'),
                 (['decode', '-V', '--json', path], '--json'),
                 (['connections', '-V', '--json', path], '--json'),
-                (['fields', 'no.such.field'], 'no field')):
+                (['fields', 'no.such.field'], 'no field'),
+                (['fields', 'xid', 'rpcrdma.r*', 'rpcrdma.rpcs.offset'], '"rpcrdma.rpcs.offset"')):
             self.assertEqual(self.run_command(*arguments, status=2), '')
             self.assertIn(says, self.stderr)
 
