@@ -11,6 +11,7 @@ enum {
     ENTRIES_FIRST = 64,
     ENTRIES_MOST = RPCRDMA_BOUND(16384, 24), /* of more, nothing is told apart */
     LABELS_MOST = RPCRDMA_BOUND(256, 6),     /* likewise, of two addresses */
+    NETWORKS = 4 * LABELS_MOST,              /* of two addresses; see place() and make_way() */
     RECENT = 4096,                           /* packets that another may be a copy of */
     CACHE = 256,                             /* labels that packets had lately */
 };
@@ -26,6 +27,7 @@ struct entry {
     uint16_t labels;     /* of two addresses: how many were seen */
     uint8_t directions;  /* it was seen in: bit 1, from the lower address; 2, from the other */
     bool one;            /* of its network's labels, as a copy showed */
+    bool begun; /* by more than TCP that may be of any kind: its network is known to others */
 };
 
 struct recent {
@@ -161,7 +163,7 @@ static uint16_t place(const struct rpcrdma_vnets *vnets, const struct entry *pai
                       const struct entry *e, bool is_new)
 {
     /* a label is placed once for each direction, and gets a new network twice at most */
-    enum { WORDS = 2 * LABELS_MOST / 64 + 1 };
+    enum { WORDS = NETWORKS / 64 + 1 };
     uint64_t there[WORDS] = {0}, other[WORDS] = {0};
     uint16_t n = 0;
 
@@ -185,6 +187,21 @@ static uint16_t place(const struct rpcrdma_vnets *vnets, const struct entry *pai
         if ((there[n / 64] & ~other[n / 64]) >> n % 64 & 1)
             return n;
     return n;
+}
+
+/* Labels in its network that contradict it, and of which nothing was built yet, get new ones: what
+ * was built of this one stays what it is. */
+static void make_way(struct rpcrdma_vnets *vnets, struct entry *pair, const struct entry *e)
+{
+    for (uint32_t at = pair->next; at != 0; at = vnets->entries[at - 1].next) {
+        struct entry *one = &vnets->entries[at - 1];
+
+        RPCRDMA_STEP();
+        if (one != e && !one->begun && !one->one && one->network == e->network &&
+            one->directions & e->directions && contradict(one->label, e->label) &&
+            pair->network < NETWORKS / 2)
+            one->network = ++pair->network;
+    }
 }
 
 static void join(struct rpcrdma_vnets *vnets, const struct entry *pair, struct entry *a,
@@ -331,13 +348,16 @@ uint16_t rpcrdma_vnet_of(const struct rpcrdma_layer *l, const uint8_t *transport
                        : NULL;
     if (other && e->directions && is_datagram(l, transport))
         other = NULL;
-    if (!other && e->directions & direction)
+    if (!other && e->directions & direction && (e->begun || !begins))
         return e->network;
+    e->begun = e->begun || begins;
     pair = find(net->vnets, address, 0);
     if (!(e->directions & direction)) {
         bool is_new = e->directions == 0;
 
         e->directions |= direction;
+        if (!is_new && e->begun)
+            make_way(net->vnets, pair, e);
         e->network = other && is_new ? other->network : place(net->vnets, pair, e, is_new);
         if (e->network > pair->network)
             pair->network = e->network;

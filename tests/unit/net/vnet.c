@@ -6,8 +6,9 @@ static struct bytes b;
 
 enum { TRANSPORT = 12 + 4, LABELS = 256, PAIRS = 8192 };
 
-/* A packet of the n-th two hosts. vlan 0: it has no tag. */
-static void put_tagged(uint16_t vlan, uint32_t hosts, bool back, uint32_t psn)
+/* A packet of the n-th two hosts, up to what n bytes of the protocol follow. vlan 0: it has no tag.
+ */
+static void put_ip_of(uint16_t vlan, uint32_t hosts, bool back, uint8_t protocol, size_t n)
 {
     size_t ip;
 
@@ -18,9 +19,14 @@ static void put_tagged(uint16_t vlan, uint32_t hosts, bool back, uint32_t psn)
         put(&b, 0x0800, 2);
     }
     ip = b.n;
-    put_ipv4(&b, 17, 8 + TRANSPORT);
+    put_ipv4(&b, protocol, n);
     set(&b, ip + (back ? 16 : 12), 0x0a000000 + hosts, 4);
     set(&b, ip + (back ? 12 : 16), 0x0b000000 + hosts, 4);
+}
+
+static void put_tagged(uint16_t vlan, uint32_t hosts, bool back, uint32_t psn)
+{
+    put_ip_of(vlan, hosts, back, 17, 8 + TRANSPORT);
     put_udp(&b, 4791, TRANSPORT);
     put_bth(&b, 0x04, 0, 0x11, psn);
     put(&b, 0, 4);
@@ -51,6 +57,30 @@ static unsigned sent(struct seen *s, uint16_t vlan, uint32_t hosts, bool back)
 {
     put_tagged(vlan, hosts, back, psn += 7);
     return given(s);
+}
+
+/* TCP of any kind of a second network passes between the first packets of the one before: what is
+ * known of the first stays with its number. */
+static void tcp_between(void **state)
+{
+    struct seen *s = seen_new(NULL);
+
+    (void)state;
+    assert_int_equal(sent(s, 10, 1, false), 0);
+    put_ip_of(20, 1, true, 6, 20 + 32);
+    put(&b, 111 << 16 | 900, 4);
+    put(&b, 1, 4);
+    put(&b, 1, 4);
+    put(&b, 0x50100000, 4);
+    for (int i = 0; i < 1 + 8; i++)
+        put(&b, 0, 4);
+    give(s, 1, &b);
+    assert_int_equal(s->n, 1); /* of no interest by itself */
+    assert_int_equal(sent(s, 10, 1, true), 0);
+    assert_int_equal(sent(s, 20, 1, false), 1);
+    assert_int_equal(sent(s, 20, 1, true), 1);
+    assert_int_equal(sent(s, 10, 1, false), 0);
+    seen_free(s);
 }
 
 static void numbered(void **state)
@@ -165,7 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbered), cmocka_unit_test(joined), cmocka_unit_test(bounded),
-        cmocka_unit_test(ipv6),     cmocka_unit_test(cut),
+        cmocka_unit_test(ipv6),     cmocka_unit_test(cut),    cmocka_unit_test(tcp_between),
     };
 
     return cmocka_run_group_tests_name("vnet", tests, NULL, NULL);
