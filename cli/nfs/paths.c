@@ -7,6 +7,8 @@
 
 #include "keyed_hash.h"
 
+enum { NAMES = 64 }; /* of one file, at a time */
+
 struct node {
     uint64_t server; /* hash of the address */
     struct nfs_handle handle;
@@ -189,14 +191,48 @@ static void forget_name(struct nfs_paths *paths, struct node *node)
     node->name = NULL;
 }
 
-/* What a file or directory was called is no name of it any more. It has its next one. */
-static void lose_name(struct nfs_paths *paths, struct node *node)
+static void become_same(struct node *node, struct node *other)
+{
+    node->same = other;
+    node->twin = other->twin;
+    other->twin = node;
+}
+
+/* Another name of the file that it has: one of the NAMES latest. */
+static struct node *other_name(const struct node *node)
 {
     struct node *other = node->same ? NULL : node->twin;
 
-    forget_name(paths, node);
-    while (other && !other->name)
+    for (int i = 0; i < NAMES && other && !other->name; i++)
         other = other->twin;
+    return other && other->name ? other : NULL;
+}
+
+/* For one more name; it may have had one. NULL: it has NAMES, or there is no room. */
+static struct node *spare(struct nfs_paths *paths, struct node *node)
+{
+    struct node *other = node->twin;
+    int n = 0;
+
+    for (; other && n < NAMES; n++, other = other->twin)
+        if (!other->name && !has_handle(other))
+            return other;
+    if (n == NAMES) {
+        paths->dropped++;
+        return NULL;
+    }
+    other = add(paths, node->server);
+    if (other)
+        become_same(other, node);
+    return other;
+}
+
+/* What a file or directory was called is no name of it any more. It has its next one. */
+static void lose_name(struct nfs_paths *paths, struct node *node)
+{
+    struct node *other = other_name(node);
+
+    forget_name(paths, node);
     if (!other)
         return;
     if (other->parent && g_hash_table_lookup(paths->by_name, other) == other)
@@ -301,13 +337,6 @@ static struct node *directory_of(struct nfs_paths *paths, struct node *node, con
     return node;
 }
 
-static void become_same(struct node *node, struct node *other)
-{
-    node->same = other;
-    node->twin = other->twin;
-    other->twin = node;
-}
-
 /* The root's handle is told. */
 static void learn_root(struct nfs_paths *paths, uint64_t server, const struct nfs_handle *root,
                        const struct nfs_handle *handle)
@@ -404,23 +433,17 @@ void nfs_paths_link(struct nfs_paths *paths, const struct rpcrdma_address *addre
             name_node(paths, node, parent, new_, length);
         return;
     }
-    other = add(paths, server);
-    if (!other)
-        return;
-    become_same(other, node);
-    name_node(paths, other, parent, new_, length);
+    other = spare(paths, node);
+    if (other)
+        name_node(paths, other, parent, new_, length);
 }
 
 void nfs_paths_remove(struct nfs_paths *paths, const struct rpcrdma_address *address,
                       const struct nfs_handle *directory, const struct nfs_name *name)
 {
-    struct node *node = named(paths, server_of(paths, address), directory, name), *other;
+    struct node *node = named(paths, server_of(paths, address), directory, name);
 
-    if (!node)
-        return;
-    for (other = node->same ? NULL : node->twin; other && !other->name;)
-        other = other->twin;
-    if (node->same || other)
+    if (node && (node->same || other_name(node)))
         lose_name(paths, node);
 }
 
