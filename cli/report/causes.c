@@ -416,4 +416,5 @@ void report_decide(struct report *r)
     causes_of_one_way(r, nothing_both_ways(r));
     if (r->n_causes > 1)
         qsort(r->causes, r->n_causes, sizeof(r->causes[0]), costliest);
+    report_mark_named(r);
 }

@@ -216,6 +216,7 @@ struct report_connection {
      */
     uint32_t attempt, attempts_between;
     bool unheard_between;
+    bool named; /* by a cause */
     enum report_keep keep;
     GList *place;        /* REPORT_KEEP_RECENT, _PINNED, _ONE_WAY: in their list */
     GSequenceIter *busy; /* REPORT_KEEP_BUSY: likewise */
@@ -463,8 +464,10 @@ uint64_t report_unanswered(const struct report_connection *connection);
 void report_phases(const struct report_rpc *rpc, char *text, size_t size);
 /* Connections by number; the caller frees the list. */
 GList *report_connections(const struct report *report);
-/* Of these at most `most`: those with most trouble, then the busy ones. *left_out: how many there
- * are besides, looked at or not. */
+/* The causes are known: connections that these name are marked. */
+void report_mark_named(struct report *report);
+/* Of these at most `most`: those that causes name, with most trouble, then the busy ones; what
+ * causes name stands first. *left_out: how many there are besides, looked at or not. */
 GList *report_telling(const struct report *report, guint most, guint *left_out);
 /* By trouble, then by RPCs, the most first. */
 gint report_most_telling(gconstpointer a, gconstpointer b);

@@ -86,10 +86,49 @@ gint report_most_telling(gconstpointer a, gconstpointer b)
     return report_by_number(a, b);
 }
 
+static void mark(struct report *r, uint32_t number)
+{
+    struct report_connection *c = g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
+
+    if (c)
+        c->named = true;
+}
+
+void report_mark_named(struct report *r)
+{
+    for (unsigned i = 0; i < r->n_causes; i++) {
+        const struct report_connection *c = r->causes[i].of;
+
+        if (!c)
+            continue;
+        mark(r, c->pub.number);
+        mark(r, c->pub.life.previous);
+        mark(r, c->trouble.resent_from);
+    }
+}
+
+static gint named_first(const struct report_connection *a, const struct report_connection *b)
+{
+    return (gint)b->named - (gint)a->named;
+}
+
+static gint first_shown(gconstpointer a, gconstpointer b)
+{
+    gint order = named_first(a, b);
+
+    return order ? order : report_most_telling(a, b);
+}
+
+static gint shown_order(gconstpointer a, gconstpointer b)
+{
+    gint order = named_first(a, b);
+
+    return order ? order : report_by_number(a, b);
+}
+
 GList *report_telling(const struct report *r, guint most, guint *left_out)
 {
-    GList *all = g_list_sort(report_connections(r), report_most_telling),
-          *rest = g_list_nth(all, most);
+    GList *all = g_list_sort(report_connections(r), first_shown), *rest = g_list_nth(all, most);
 
     *left_out =
         report_not_looked_at(r) + r->let_go.connections + r->attempts_counted + g_list_length(rest);
@@ -98,7 +137,7 @@ GList *report_telling(const struct report *r, guint most, guint *left_out)
         rest->prev = NULL;
         g_list_free(rest);
     }
-    return g_list_sort(all, report_by_number);
+    return g_list_sort(all, shown_order);
 }
 
 static gint most_errors(gconstpointer a, gconstpointer b)

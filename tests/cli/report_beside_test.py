@@ -147,6 +147,23 @@ class Beside(CommandTest):
                 self.assertEqual((one['confidence'], one['cost_ns'] // SECOND), ('medium', 9))
                 self.assertIn('The client, or the way to it, stood still for 9.0 s on connection 1', one['text'])
 
+    def test_named_connection_is_listed(self):
+        """Of thirty connections the one that a cause names stands first in the tables."""
+        def talk(c, _):
+            for n in range(1, 31):
+                one = rule_talk.Conversation(c.packets, number=n, clock=c.clock, hosts=(f'192.0.2.{10 + n}', rule_talk.SERVER))
+                one.getattr()
+                if n == 21:
+                    one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.clock.now += 3 * SECOND
+            one.getattr()
+        cause, = self.report_of(talk)['causes']
+        self.assertEqual((cause['cause'], cause['connection']), ('unanswered', 21))
+        path = os.path.join(self.folder, 'beside.pcap')
+        self.assertRegex(self.run_command('report', path), r'thresholds\n  21   192\.0\.2\.31 .*\n  1    192\.0\.2\.11 ')
+        self.assertRegex(self.run_command('report', '--html', '-', path),
+                         r'thresholds</th></tr></thead><tbody>\n<tr><td>21</td>.*192\.0\.2\.31')
+
 
 if __name__ == '__main__':
     unittest.main()
