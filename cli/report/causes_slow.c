@@ -4,31 +4,67 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "plural.h"
 #include "times.h"
 
 #define SECOND INT64_C(1000000000)
 
+/* There are others that it might be. */
+static bool one_of_several(const struct report *r, const struct rpcrdma_address *end, bool server)
+{
+    GHashTableIter each;
+    bool found = false;
+    gpointer one;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *c = one;
+        int which = server ? report_server_end(&c->pub) : 1 - report_server_end(&c->pub);
+
+        found = c->messages > 0 && memcmp(&c->pub.end[which].address, end, sizeof(*end)) != 0;
+    }
+    return found;
+}
+
+/* Adds the cause; *who: " 192.0.2.1", where that says more than which end it is. */
+static struct report_cause *add_slow(struct report *r, const struct report_slow *slow, bool server,
+                                     enum report_confidence confidence, char who[ADDRESS_SIZE + 2])
+{
+    struct report_cause *cause =
+        report_cause_add(r, server ? CAUSE_SERVER : CAUSE_CLIENT, confidence);
+
+    cause->of = slow->connection ? report_numbered(r, slow->connection) : NULL;
+    cause->rpcs = slow->rpcs;
+    cause->time_ns = slow->ns;
+    cause->frame = slow->frame;
+    who[0] = '\0';
+    if (!slow->several_ends && one_of_several(r, &slow->end, server)) {
+        who[0] = ' ';
+        who[1 + address_or_name(&slow->end, who + 1)] = '\0';
+    }
+    return cause;
+}
+
 static void slow_end(struct report *r, enum report_cause_id id, const struct report_slow *slow,
                      bool nothing_lost)
 {
     bool server = id == CAUSE_SERVER;
     struct report_cause *cause;
+    char who[ADDRESS_SIZE + 2];
     uint64_t frame;
     bool lacks;
 
     if (slow->rpcs == 0)
         return;
     lacks = report_gaps(r, &frame) > 0;
-    cause = report_cause_add(r, id, lacks ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
-    cause->rpcs = slow->rpcs;
-    cause->time_ns = slow->ns;
-    cause->frame = slow->frame;
+    cause = add_slow(r, slow, server, lacks ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
     snprintf(cause->text, sizeof(cause->text),
-             "The %s was slow%s: %" PRIu64 " %s%s of %.3g s or more took %.3f s in all between the "
+             "The %s%s was slow%s: %" PRIu64
+             " %s%s of %.3g s or more took %.3f s in all between the "
              "Call's arrival and the Reply, without RDMA%s.",
-             server ? "server" : "client", server ? "" : " to answer the server", slow->rpcs,
+             server ? "server" : "client", who, server ? "" : " to answer the server", slow->rpcs,
              server ? "RPC" : "callback", plural(slow->rpcs), report_seconds(r->slow_ns),
              report_seconds(slow->ns), nothing_lost ? " and without anything being lost" : "");
     if (lacks)
@@ -40,6 +76,13 @@ static void add(struct report_slow *sum, const struct report_slow *one)
 {
     if (sum->rpcs == 0 || (one->rpcs > 0 && one->frame < sum->frame))
         sum->frame = one->frame;
+    if (sum->rpcs == 0) {
+        sum->end = one->end;
+        sum->connection = one->connection;
+    }
+    sum->several_ends |= memcmp(&sum->end, &one->end, sizeof(one->end)) != 0;
+    if (sum->connection != one->connection)
+        sum->connection = 0;
     sum->rpcs += one->rpcs;
     sum->ns = time_plus(sum->ns, one->ns);
 }
@@ -63,6 +106,7 @@ static void slow_server_too(struct report *r)
 {
     struct report_slow sum = {0};
     struct report_cause *cause;
+    char who[ADDRESS_SIZE + 2];
     uint64_t frame;
     bool lost = report_gaps(r, &frame) > 0;
     GList *all = report_connections(r);
@@ -78,16 +122,13 @@ static void slow_server_too(struct report *r)
     g_list_free(all);
     if (sum.rpcs == 0)
         return;
-    cause = report_cause_add(r, CAUSE_SERVER, lost ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
-    cause->rpcs = sum.rpcs;
-    cause->time_ns = sum.ns;
-    cause->frame = sum.frame;
+    cause = add_slow(r, &sum, true, lost ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
     snprintf(cause->text, sizeof(cause->text),
-             "The server was slow, too: %s%" PRIu64
+             "The server%s was slow, too: %s%" PRIu64
              " RPC%s of %.3g s or more, of which nothing was "
              "sent again, took %.3f s in all between the Call's arrival and the Reply, without "
              "RDMA.",
-             report_not_looked_at(r) > 0 ? "at least " : "", sum.rpcs, plural(sum.rpcs),
+             who, report_not_looked_at(r) > 0 ? "at least " : "", sum.rpcs, plural(sum.rpcs),
              report_seconds(r->slow_ns), report_seconds(sum.ns));
     if (lost)
         snprintf(
@@ -101,6 +142,7 @@ static void late_acks(struct report *r, bool server)
 {
     struct report_slow sum = {0};
     struct report_cause *cause;
+    char who[ADDRESS_SIZE + 2];
     GList *all = report_connections(r);
 
     for (GList *one = all; one; one = one->next) {
@@ -117,14 +159,11 @@ static void late_acks(struct report *r, bool server)
     g_list_free(all);
     if (sum.rpcs == 0)
         return;
-    cause = report_cause_add(r, server ? CAUSE_SERVER : CAUSE_CLIENT, CONFIDENCE_MEDIUM);
-    cause->rpcs = sum.rpcs;
-    cause->time_ns = sum.ns;
-    cause->frame = sum.frame;
+    cause = add_slow(r, &sum, server, CONFIDENCE_MEDIUM, who);
     snprintf(cause->text, sizeof(cause->text),
-             "The %s was slow to acknowledge %s: %s%" PRIu64
+             "The %s%s was slow to acknowledge %s: %s%" PRIu64
              " RPC%s of %.3g s or more waited %.3f s in all for that, with nothing sent again.",
-             server ? "server" : "client", server ? "Calls" : "Replies",
+             server ? "server" : "client", who, server ? "Calls" : "Replies",
              report_not_looked_at(r) > 0 ? "at least " : "", sum.rpcs, plural(sum.rpcs),
              report_seconds(MAX(r->slow_ns, SECOND)), report_seconds(sum.ns));
     snprintf(cause->against, sizeof(cause->against),
@@ -159,19 +198,17 @@ static void slow_reads(struct report *r)
 {
     const struct report_slow *slow = &r->slow_reads;
     struct report_cause *cause;
+    char who[ADDRESS_SIZE + 2];
 
     if (slow->rpcs == 0 || ways_explain(r, slow))
         return;
-    cause = report_cause_add(r, CAUSE_CLIENT, CONFIDENCE_MEDIUM);
-    cause->rpcs = slow->rpcs;
-    cause->time_ns = slow->ns;
-    cause->frame = slow->frame;
+    cause = add_slow(r, slow, false, CONFIDENCE_MEDIUM, who);
     snprintf(cause->text, sizeof(cause->text),
-             "The client was slow to answer the server's RDMA Reads: %" PRIu64
+             "The client%s was slow to answer the server's RDMA Reads: %" PRIu64
              " RPC%s of %.3g s or "
              "more waited %.3f s in all between a Read request and its first response, with "
              "nothing moving.",
-             slow->rpcs, plural(slow->rpcs), report_seconds(MAX(r->slow_ns, SECOND)),
+             who, slow->rpcs, plural(slow->rpcs), report_seconds(MAX(r->slow_ns, SECOND)),
              report_seconds(slow->ns));
     snprintf(cause->against, sizeof(cause->against),
              "the way to the client may be long, or PAUSE frames may have stopped it: capture at "

@@ -189,10 +189,17 @@ static void note_status(struct report *r, const struct rpcrdma_transaction *t,
     error->count++;
 }
 
-static void note_slow_one(struct report_slow *slow, const struct rpcrdma_transaction *t, int64_t ns)
+static void note_slow_one(struct report_slow *slow, const struct rpcrdma_transaction *t,
+                          const struct rpcrdma_address *end, int64_t ns)
 {
-    if (slow->rpcs++ == 0)
+    if (slow->rpcs++ == 0) {
         slow->frame = t->call_frame;
+        slow->end = *end;
+        slow->connection = t->connection->number;
+    }
+    slow->several_ends |= memcmp(&slow->end, end, sizeof(*end)) != 0;
+    if (slow->connection != t->connection->number)
+        slow->connection = 0;
     slow->reads += MAX(t->segments, 1);
     slow->ns = time_plus(slow->ns, ns);
 }
@@ -202,7 +209,7 @@ static void note_slow_reads(struct report *r, const struct rpcrdma_transaction *
     uint32_t number = t->connection->number;
     unsigned i = 0;
 
-    note_slow_one(&r->slow_reads, t, t->phases.data_peer_ns);
+    note_slow_one(&r->slow_reads, t, rpc_caller(t), t->phases.data_peer_ns);
     while (i < r->n_slow_reads_of && r->slow_reads_of[i] != number)
         i++;
     if (i == r->n_slow_reads_of && i < REPORT_SLOW_READS_OF)
@@ -227,7 +234,8 @@ static void note_late(struct report *r, const struct rpcrdma_transaction *t)
                         : t->connection->life.last_call_ns <= t->reply.first_time_ns;
 
     if (tally && shown && ns >= MAX(r->slow_ns, SECOND) && ns > t->latency_ns / 2)
-        note_slow_one(&report_trouble(tally)->late[server], t, ns);
+        note_slow_one(&report_trouble(tally)->late[server], t,
+                      server ? rpc_responder(t) : rpc_caller(t), ns);
 }
 
 static void note_slow_server(struct report *r, const struct rpcrdma_transaction *t)
@@ -235,7 +243,8 @@ static void note_slow_server(struct report *r, const struct rpcrdma_transaction 
     struct report_tally *tally = report_tally_of(r, t->connection);
 
     if (tally && t->phases.server_ns >= SECOND)
-        note_slow_one(&report_trouble(tally)->slow_server, t, t->phases.server_ns);
+        note_slow_one(&report_trouble(tally)->slow_server, t, rpc_responder(t),
+                      t->phases.server_ns);
 }
 
 /* What its responder took between the Call's arrival and the Reply, but for RDMA. */
@@ -249,7 +258,7 @@ static void note_responder(struct report *r, const struct rpcrdma_transaction *t
         return;
     r->slow++;
     if (own > t->latency_ns / 2)
-        note_slow_one(slow, t, own);
+        note_slow_one(slow, t, rpc_responder(t), own);
     else if (t->has_phases && !is_reverse(t) && t->read_chunk_length > 0 &&
              t->phases.data_peer_ns > t->latency_ns / 2)
         note_slow_reads(r, t);

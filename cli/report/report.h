@@ -121,6 +121,9 @@ struct report_slow {
     uint64_t rpcs, reads; /* reads: of RDMA Reads so many at least, one for each segment */
     int64_t ns;           /* that it took */
     uint64_t frame;
+    struct rpcrdma_address end; /* that end, of the first; */
+    bool several_ends;          /* and there are others */
+    uint32_t connection;        /* of the first; 0: of several */
 };
 
 /* What most connections have nothing of. */

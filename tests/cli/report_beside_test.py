@@ -164,6 +164,26 @@ class Beside(CommandTest):
         self.assertRegex(self.run_command('report', '--html', '-', path),
                          r'thresholds</th></tr></thead><tbody>\n<tr><td>21</td>.*192\.0\.2\.31')
 
+    def test_which_server_is_slow(self):
+        """Of two servers one takes 2 s; of one server its address says nothing. Beside another one's Call without Reply, too."""
+        for servers, lost in ((1, False), (2, False), (2, True)):
+            def talk(c, _, servers=servers, lost=lost):
+                ones = [rule_talk.Conversation(c.packets, number=n, clock=c.clock, hosts=(rule_talk.CLIENT, f'192.0.2.{n}'))
+                        for n in range(1, servers + 1)]
+                for _ in range(5):
+                    xid = ones[0].call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                    c.clock.now += 2 * SECOND
+                    ones[0].reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+                    ones[-1].getattr()
+                if lost:
+                    ones[-1].call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                    c.clock.now += 3 * SECOND
+                    ones[0].getattr()
+            causes = self.report_of(talk)['causes']
+            self.assertEqual([one['cause'] for one in causes], ['slow-server', 'unanswered'][:1 + lost])
+            self.assertEqual((causes[0]['connection'], causes[0]['src'], causes[0]['dst']), (1, rule_talk.CLIENT, '192.0.2.1'))
+            self.assertIn('The server 192.0.2.1 was slow' if servers > 1 else 'The server was slow', causes[0]['text'])
+
 
 if __name__ == '__main__':
     unittest.main()
