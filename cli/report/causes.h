@@ -76,7 +76,10 @@ void causes_that_came_again(struct report *r);
 /* causes_slow.c: an end was slow to answer. Behind the rules that explain it otherwise. */
 void causes_of_slow_ends(struct report *r);
 
-/* causes_failed.c: many RPCs failed at RPC or RDMA level */
+/* causes_failed.c: many RPCs failed at RPC or RDMA level; of a connection that has ended, these
+ * count for its server */
+void report_served(struct report *r, const struct rpcrdma_connection *c,
+                   const struct report_tally *t);
 void causes_of_failures(struct report *r);
 
 /* NULL: it is not kept. */

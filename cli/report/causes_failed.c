@@ -5,7 +5,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "out/address.h"
 #include "plural.h"
 
 enum { SHARE = 10, LEAST = 2 }; /* a tenth; one may be how a client asks what there is */
@@ -37,10 +39,74 @@ static int tell_failures(const struct report *r, char *text, size_t size)
     return at;
 }
 
+static bool many(uint64_t failed, uint64_t rpcs)
+{
+    return failed > 0 && failed * SHARE >= rpcs && (failed >= LEAST || failed * 2 >= rpcs);
+}
+
+/* Of all, or of a server's, which others' must not hide. */
 static bool many_failed(const struct report *r)
 {
-    return r->failed_below * SHARE >= r->rpcs &&
-           (r->failed_below >= LEAST || r->failed_below * 2 >= r->rpcs);
+    bool found = many(r->failed_below, r->rpcs);
+
+    for (unsigned i = 0; i < r->n_servers && r->n_servers > 1; i++)
+        found = found || many(r->servers[i].failed, r->servers[i].rpcs);
+    return found;
+}
+
+void report_served(struct report *r, const struct rpcrdma_connection *c,
+                   const struct report_tally *t)
+{
+    const struct rpcrdma_address *address = &c->end[report_server_end(c)].address;
+    struct report_server *one = r->servers;
+    unsigned i = 0;
+
+    while (i < r->n_servers && memcmp(&one->address, address, sizeof(*address)) != 0)
+        i++, one++;
+    if (i == REPORT_SERVERS || t->rpcs == 0)
+        return;
+    if (i == r->n_servers)
+        r->servers[r->n_servers++].address = *address;
+    if (t->failed_below > 0 && (one->failed == 0 || t->failed_frame < one->frame))
+        one->frame = t->failed_frame;
+    if (t->failed_below > 0)
+        one->connection = one->failed == 0 ? c->number : 0;
+    one->rpcs += t->rpcs;
+    one->failed += t->failed_below;
+}
+
+static const char not_done[] = ": what they asked for was not carried out.";
+
+/* Where there are several servers. False: it is not so of one of them. */
+static bool tell_servers(struct report *r)
+{
+    bool told = false;
+
+    for (unsigned i = 0; i < r->n_servers && r->n_servers > 1; i++) {
+        const struct report_server *one = &r->servers[i];
+        const struct report_error *most =
+            one->failed == r->failed_below ? report_failed_below(r) : NULL;
+        struct report_cause *cause;
+        char who[ADDRESS_SIZE];
+
+        if (!many(one->failed, one->rpcs))
+            continue;
+        told = true;
+        who[address_or_name(&one->address, who)] = '\0';
+        cause = report_cause_add(r, CAUSE_RPCS_FAILED, CONFIDENCE_HIGH);
+        cause->of = one->connection ? report_numbered(r, one->connection) : NULL;
+        cause->rpcs = one->failed;
+        cause->frame = one->frame;
+        snprintf(cause->text, sizeof(cause->text),
+                 "%" PRIu64 " of %" PRIu64 " RPC%s of the server %s failed at RPC or RDMA "
+                 "level%s%.60s, first in frame %" PRIu64 "%s",
+                 one->failed, one->rpcs, plural(one->rpcs), who,
+                 !most                            ? ""
+                 : most->count == r->failed_below ? ", with "
+                                                  : ", most often with ",
+                 most ? most->name : "", one->frame, not_done);
+    }
+    return told;
 }
 
 void causes_of_failures(struct report *r)
@@ -49,14 +115,13 @@ void causes_of_failures(struct report *r)
     struct report_cause *cause;
     int at;
 
-    if (r->failed_below == 0 || !many_failed(r))
+    if (tell_servers(r) || !many_failed(r))
         return;
     cause = report_cause_add(r, CAUSE_RPCS_FAILED, CONFIDENCE_HIGH);
     cause->rpcs = r->failed_below;
     cause->frame = most ? most->frame : 0;
     at = tell_failures(r, cause->text, sizeof(cause->text));
-    snprintf(cause->text + at, sizeof(cause->text) - (size_t)at,
-             ": what they asked for was not carried out.");
+    snprintf(cause->text + at, sizeof(cause->text) - (size_t)at, "%s", not_done);
 }
 
 void report_beside(const struct report *r, char text[REPORT_BESIDE])

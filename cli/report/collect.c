@@ -156,6 +156,14 @@ static void note_stale(struct report *r, const struct rpcrdma_transaction *t, co
             tally->trouble->stale_frame = t->reply_frame;
 }
 
+static void note_failed(struct report *r, const struct rpcrdma_transaction *t)
+{
+    struct report_tally *tally = report_tally_of(r, t->connection);
+
+    if (tally && tally->failed_below++ == 0)
+        tally->failed_frame = t->reply_frame;
+}
+
 static void note_status(struct report *r, const struct rpcrdma_transaction *t,
                         const struct nfs_arguments *nfs)
 {
@@ -169,6 +177,8 @@ static void note_status(struct report *r, const struct rpcrdma_transaction *t,
     if (!t->error && !nfs_failed(nfs))
         return;
     r->failed_below += below;
+    if (below)
+        note_failed(r, t);
     if (!name) {
         snprintf(number, sizeof(number), "status %u", (unsigned)nfs->status);
         name = number;

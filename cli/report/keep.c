@@ -388,6 +388,7 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
     c->rpcs = t->rpcs;
     c->messages = t->messages;
     c->answers = t->answers;
+    report_served(r, &c->pub, t);
     if (t->brief) {
         memcpy(c->brief_acks, t->brief->acks, sizeof(c->brief_acks));
         memcpy(c->moved, t->brief->moved, sizeof(c->moved));

@@ -35,6 +35,7 @@ enum {
     REPORT_CAUSES = 12,       /* reported in text; all are in JSON */
     REPORT_RETRIES = 4,       /* transmissions without an answer: an end is taken for dead */
     REPORT_SLOW_READS_OF = 8,
+    REPORT_SERVERS = 64,         /* whose failures are told each */
     REPORT_ONE_READ = 64 * 1024, /* what a server reads by few Read requests */
     REPORT_SLOW_RATE = 1000000,  /* bytes a second */
     REPORT_BESIDE = 300,         /* room for texts: what stands beside the verdict, ... */
@@ -187,6 +188,7 @@ struct report_tally {
     int64_t
         answered_ns; /* from its beginning to the latest of the client's Calls that was answered */
     struct report_answers answers;
+    uint64_t failed_below, failed_frame; /* see struct report; the first */
 };
 
 /* Why one that has ended is kept. */
@@ -298,6 +300,13 @@ enum report_failure {
     REPORT_FAILED_STALE, /* restarted, as answers show */
 };
 
+/* RPCs of one server, on connections that have ended. */
+struct report_server {
+    struct rpcrdma_address address;
+    uint64_t rpcs, failed, frame; /* failed: at RPC or RDMA level; the first of these */
+    uint32_t connection;          /* of all that failed; 0: of several */
+};
+
 struct report_cause {
     enum report_cause_id id;
     enum report_confidence confidence;
@@ -338,6 +347,8 @@ struct report {
     GHashTable *errors; /* status -> struct report_error */
     uint64_t under_way; /* of all connections, but for what the capture lacks explains */
     bool under_way_silent;
+    struct report_server servers[REPORT_SERVERS];
+    unsigned n_servers;
     uint64_t failed_below;                     /* RPCs with one that is `below` */
     uint64_t more_errors;                      /* RPCs that failed with a status beyond the bound */
     struct report_rpc slowest[REPORT_SLOWEST]; /* the slowest first */

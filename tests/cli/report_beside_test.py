@@ -184,6 +184,21 @@ class Beside(CommandTest):
             self.assertEqual((causes[0]['connection'], causes[0]['src'], causes[0]['dst']), (1, rule_talk.CLIENT, '192.0.2.1'))
             self.assertIn('The server 192.0.2.1 was slow' if servers > 1 else 'The server was slow', causes[0]['text'])
 
+    def test_which_server_fails(self):
+        """Of two servers one refuses each RPC: that it is less than a tenth of all does not hide it."""
+        def talk(c, _):
+            ones = [rule_talk.Conversation(c.packets, number=n, clock=c.clock, hosts=(rule_talk.CLIENT, f'192.0.2.{n}'))
+                    for n in (1, 2)]
+            for _ in range(5):
+                xid = ones[0].call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                ones[0].reply(xid, payload=struct.pack('>5I', xid, 1, 1, 1, 5)) # AUTH_TOOWEAK
+                for _ in range(20):
+                    ones[1].getattr()
+        report = self.report_of(talk)
+        cause, = report['causes']
+        self.assertEqual((cause['cause'], cause['rpcs'], cause['dst']), ('rpcs-failed', 5, '192.0.2.1'))
+        self.assertIn('5 of 5 RPCs of the server 192.0.2.1 failed at RPC or RDMA level, with AUTH_TOOWEAK, first in', cause['text'])
+
 
 if __name__ == '__main__':
     unittest.main()
