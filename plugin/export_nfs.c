@@ -94,6 +94,13 @@ static void remove_name(void *context, const struct nfs_handle *directory,
     nfs_paths_remove(paths, rpc->server, directory, name);
 }
 
+static void take_session(void *context, const uint8_t *name, bool created)
+{
+    const struct exported_rpc *rpc = context;
+
+    nfs_paths_session(paths, rpc->server, name, created);
+}
+
 size_t export_nfs_path(const struct exported_data *data, char path[])
 {
     return nfs_paths_get(paths, data->rpc->server, data->handle, data->name, path);
@@ -283,7 +290,12 @@ static void reply_v3(const struct exported_rpc *rpc, const struct call *call)
 
 static void export_reply(struct exported_rpc *rpc)
 {
-    const struct nfs_learned learned = {learn, rename_file, link_file, remove_name, rpc};
+    const struct nfs_learned learned = {.learn = learn,
+                                        .rename = rename_file,
+                                        .link = link_file,
+                                        .remove = remove_name,
+                                        .session = take_session,
+                                        .context = rpc};
     const struct call key = {.stream = rpc->calls, .xid = rpc->stream.xid};
     struct call *call = g_hash_table_lookup(calls, &key);
     struct rpcrdma_compound it;

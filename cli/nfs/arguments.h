@@ -72,6 +72,8 @@ struct nfs_learned {
     void (*link)(void *context, const struct nfs_handle *handle, const struct nfs_name *name,
                  const struct nfs_handle *to, const struct nfs_name *new_name);
     void (*remove)(void *context, const struct nfs_handle *directory, const struct nfs_name *name);
+    /* the server took the session, or created it; its name has NFS_SESSION bytes */
+    void (*session)(void *context, const uint8_t *name, bool created);
     void *context;
 };
 

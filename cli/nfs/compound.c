@@ -5,6 +5,7 @@
  * RESTOREFH put it aside and take it back.
  */
 #include "nfs/fields.h"
+#include "nfs/trunks.h"
 
 /* NFSv4, RFC 8881 section 18 */
 enum {
@@ -29,6 +30,8 @@ enum {
     V4_SAVEFH = 32,
     V4_VERIFY = 37,
     V4_WRITE = 38,
+    V4_BIND_CONN_TO_SESSION = 41,
+    V4_CREATE_SESSION = 43,
     V4_LAYOUTGET = 50,
     V4_SEQUENCE = 53,
     V4_ALLOCATE = 59,
@@ -342,6 +345,16 @@ static void names(uint32_t number, const struct nfs_arguments *a, const struct n
         learned->remove(learned->context, &a->handle, &a->name);
 }
 
+/* Its name comes first in the results. */
+static void take_session(struct rpcrdma_cursor *c, uint32_t number,
+                         const struct nfs_learned *learned)
+{
+    const uint8_t *name = rpcrdma_cursor_take(c, NFS_SESSION, "session");
+
+    if (name)
+        learned->session(learned->context, name, number == V4_CREATE_SESSION);
+}
+
 void nfs_compound_reply(const struct rpcrdma_payload_stream *s, struct rpcrdma_compound *it,
                         struct nfs_arguments *a, const struct nfs_learned *learned)
 {
@@ -364,6 +377,9 @@ void nfs_compound_reply(const struct rpcrdma_payload_stream *s, struct rpcrdma_c
             continue;
         if (op.number == V4_GETFH)
             take_getfh(&c, a, n_getfh++, learned);
+        else if (op.number == V4_SEQUENCE || op.number == V4_BIND_CONN_TO_SESSION ||
+                 op.number == V4_CREATE_SESSION)
+            take_session(&c, op.number, learned);
         else if (op.has_status)
             names(op.number, a, learned);
     }

@@ -6,6 +6,7 @@
 #include <glib.h>
 
 #include "keyed_hash.h"
+#include "nfs/trunks.h"
 
 enum { NAMES = 64 }; /* of one file, at a time */
 
@@ -29,6 +30,7 @@ struct nfs_paths {
     struct node *all;
     size_t bytes, max_bytes;
     uint64_t dropped;
+    struct nfs_trunks *trunks;
     struct rpcrdma_address address; /* that was asked for last, */
     uint64_t server;                /* and its hash; 0: none */
 };
@@ -80,6 +82,7 @@ struct nfs_paths *nfs_paths_new(size_t max_bytes)
 
     paths->by_handle = g_hash_table_new(handle_hash, handle_equal);
     paths->by_name = g_hash_table_new(name_hash, name_equal);
+    paths->trunks = nfs_trunks_new();
     paths->max_bytes = max_bytes;
     return paths;
 }
@@ -90,6 +93,7 @@ void nfs_paths_free(struct nfs_paths *paths)
         return;
     g_hash_table_destroy(paths->by_name);
     g_hash_table_destroy(paths->by_handle);
+    nfs_trunks_free(paths->trunks);
     for (struct node *node = paths->all, *next; node; node = next) {
         next = node->next;
         g_free(node->name);
@@ -103,11 +107,25 @@ uint64_t nfs_paths_dropped(const struct nfs_paths *paths)
     return paths->dropped;
 }
 
+const struct rpcrdma_address *nfs_paths_server(const struct nfs_paths *paths,
+                                               const struct rpcrdma_address *server)
+{
+    return nfs_trunks_server(paths->trunks, server);
+}
+
+void nfs_paths_session(struct nfs_paths *paths, const struct rpcrdma_address *server,
+                       const uint8_t *session, bool created)
+{
+    if (nfs_trunks_session(paths->trunks, server, session, created))
+        paths->server = 0;
+}
+
 static uint64_t server_of(struct nfs_paths *paths, const struct rpcrdma_address *address)
 {
     if (paths->server != 0 && memcmp(&paths->address, address, sizeof(*address)) == 0)
         return paths->server;
     paths->address = *address;
+    address = nfs_trunks_server(paths->trunks, address);
     paths->server =
         (uint64_t)keyed_hash(address->bytes, sizeof(address->bytes)) << 8 | address->family;
     return paths->server;

@@ -21,6 +21,13 @@ struct nfs_paths *nfs_paths_new(size_t max_bytes);
 void nfs_paths_free(struct nfs_paths *paths);
 uint64_t nfs_paths_dropped(const struct nfs_paths *paths);
 
+/* The server took a session, or created it (trunks.h): it may be one with another address. */
+void nfs_paths_session(struct nfs_paths *paths, const struct rpcrdma_address *server,
+                       const uint8_t *session, bool created);
+/* The address that stands for all of the server's. */
+const struct rpcrdma_address *nfs_paths_server(const struct nfs_paths *paths,
+                                               const struct rpcrdma_address *server);
+
 /* `directory` NULL: `name` is a whole path. */
 void nfs_paths_learn(struct nfs_paths *paths, const struct rpcrdma_address *server,
                      const struct nfs_handle *directory, const char *name, size_t length,

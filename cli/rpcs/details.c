@@ -115,13 +115,20 @@ static void remove_(void *context, const struct nfs_handle *directory, const str
     nfs_paths_remove(d->paths, server(d->stream->connection), directory, name);
 }
 
+static void session(void *context, const uint8_t *name, bool created)
+{
+    struct details *d = context;
+
+    nfs_paths_session(d->paths, server(d->stream->connection), name, created);
+}
+
 struct details *details_new(size_t path_bytes)
 {
     struct details *d = g_new0(struct details, 1);
 
     d->blocks = g_ptr_array_new_with_free_func(g_free);
     d->paths = nfs_paths_new(path_bytes);
-    d->learned = (struct nfs_learned){learn, rename_, link_, remove_, d};
+    d->learned = (struct nfs_learned){learn, rename_, link_, remove_, session, d};
     return d;
 }
 

@@ -43,7 +43,8 @@ void groups_file_of(const struct rpc *rpc, struct groups_file *said, struct grou
     const struct nfs_arguments *nfs = rpc->nfs;
     const struct rpcrdma_transaction *t = rpc->transaction;
 
-    said->server = found->server = *rpc_server(t);
+    said->server = found->server =
+        rpc->paths ? *nfs_paths_server(rpc->paths, rpc_server(t)) : *rpc_server(t);
     said->handle = nfs->handle;
     said->name = nfs->name;
     if (!rpc->paths || (t->direction_known && t->reverse)) {

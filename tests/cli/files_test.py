@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
 # pylint: disable=wrong-import-position
 import command
-from nfs_talk import LOOKUPP, READ, RESTORE, ROOT, SAVE, Nfs, getfh, link, look, putfh, remove, rename
+from nfs_talk import LOOKUPP, READ, RESTORE, ROOT, SAVE, Nfs, getfh, link, look, putfh, remove, rename, words
 
 
 class Files(command.CommandTest):
@@ -54,6 +54,29 @@ class PerFile(Files):
         path = first.save(self.path())
         self.assertEqual(self.rows(path), [('.../f', '192.0.2.1', 2, 2), ('.../f', '192.0.2.2', 2, 3)])
         self.assertEqual(self.shown('rpcs', '--per', 'file', path), [(2, '.../f (at 192.0.2.1)'), (3, '.../f (at 192.0.2.2)')])
+
+    def trunk(self, both_create):
+        """A session of one server, and what another address does with one of its name."""
+        name, attributes = b'SESSIONSESSION01', words(0, 65536, 65536, 4096, 8, 8, 0)
+        create = (43, bytes(8) + words(2, 0) + attributes * 2 + words(0x40000000, 0), name + words(2, 0) + attributes * 2)
+        bind = (41, name + words(3, 0), name + words(3, 0))
+
+        def sequence(n):
+            return (53, name + words(n, 0, 0, 1), name + words(n, 0, 7, 7, 0))
+        first = Nfs()
+        second = Nfs('192.0.2.2', first.out, first.talk.clock, 34)
+        first.compound(create)
+        second.compound(create if both_create else bind)
+        first.compound(sequence(1), ROOT, look(b'f'), getfh(7))
+        for n in range(2, 6):
+            (first if n % 2 else second).compound(sequence(n), putfh(7), READ)
+        return first.save(self.path())
+
+    def test_one_server_at_two_addresses(self):
+        for both_create, want in ((False, [('/f', 5)]), (True, [('/f', 3), ('handle ' + 28 * '07', 2)])):
+            rows = self.run_command('rpcs', '--per', 'file', '--json', self.trunk(both_create)).splitlines()
+            rows = [(row['file'], row['calls']) for row in map(json.loads, rows) if 'filehandle' in row]
+            self.assertEqual(sorted(rows), want)
 
     def test_a_file_that_another_one_replaced(self):
         nfs = Nfs()

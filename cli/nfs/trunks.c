@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "nfs/trunks.h"
+
+#include <string.h>
+
+#include <glib.h>
+
+#include "keyed_hash.h"
+
+enum { SESSIONS_MOST = 4096, ADDRESSES_MOST = 1024 };
+
+struct session {
+    uint8_t name[NFS_SESSION];
+    struct rpcrdma_address server; /* that created it */
+    bool vague;                    /* several have, or one took it and was not seen to create it */
+};
+
+struct same {
+    struct rpcrdma_address address, as;
+};
+
+struct nfs_trunks {
+    GHashTable *sessions, *same; /* each is its own key */
+    struct session latest;       /* that was taken, and by whom */
+};
+
+static guint session_hash(gconstpointer p)
+{
+    return keyed_hash(((const struct session *)p)->name, NFS_SESSION);
+}
+
+static gboolean session_equal(gconstpointer p, gconstpointer q)
+{
+    return memcmp(((const struct session *)p)->name, ((const struct session *)q)->name,
+                  NFS_SESSION) == 0;
+}
+
+static guint same_hash(gconstpointer p)
+{
+    return keyed_hash(&((const struct same *)p)->address, sizeof(struct rpcrdma_address));
+}
+
+static bool equal(const struct rpcrdma_address *a, const struct rpcrdma_address *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static gboolean same_equal(gconstpointer p, gconstpointer q)
+{
+    return equal(&((const struct same *)p)->address, &((const struct same *)q)->address);
+}
+
+struct nfs_trunks *nfs_trunks_new(void)
+{
+    struct nfs_trunks *trunks = g_new0(struct nfs_trunks, 1);
+
+    trunks->sessions = g_hash_table_new_full(session_hash, session_equal, g_free, NULL);
+    trunks->same = g_hash_table_new_full(same_hash, same_equal, g_free, NULL);
+    return trunks;
+}
+
+void nfs_trunks_free(struct nfs_trunks *trunks)
+{
+    if (!trunks)
+        return;
+    g_hash_table_destroy(trunks->sessions);
+    g_hash_table_destroy(trunks->same);
+    g_free(trunks);
+}
+
+const struct rpcrdma_address *nfs_trunks_server(const struct nfs_trunks *trunks,
+                                                const struct rpcrdma_address *address)
+{
+    const struct same *same;
+
+    /* it ends: only an address that stands for itself becomes another one */
+    while (g_hash_table_size(trunks->same) > 0 &&
+           (same = g_hash_table_lookup(trunks->same, &(struct same){.address = *address})))
+        address = &same->as;
+    return address;
+}
+
+static bool join(struct nfs_trunks *trunks, const struct rpcrdma_address *address,
+                 const struct rpcrdma_address *with)
+{
+    struct same same = {.address = *nfs_trunks_server(trunks, address),
+                        .as = *nfs_trunks_server(trunks, with)};
+
+    if (equal(&same.address, &same.as) || g_hash_table_size(trunks->same) >= ADDRESSES_MOST)
+        return false;
+    g_hash_table_add(trunks->same, g_memdup2(&same, sizeof(same)));
+    return true;
+}
+
+bool nfs_trunks_session(struct nfs_trunks *trunks, const struct rpcrdma_address *address,
+                        const uint8_t name[NFS_SESSION], bool created)
+{
+    struct session key = {.server = *address, .vague = !created}, *session;
+
+    memcpy(key.name, name, sizeof(key.name));
+    if (!created && session_equal(&key, &trunks->latest) && equal(address, &trunks->latest.server))
+        return false;
+    session = g_hash_table_lookup(trunks->sessions, &key);
+    trunks->latest = key;
+    if (!session && g_hash_table_size(trunks->sessions) < SESSIONS_MOST)
+        g_hash_table_add(trunks->sessions, g_memdup2(&key, sizeof(key)));
+    if (!session)
+        return false;
+    if (created)
+        session->vague |=
+            !equal(nfs_trunks_server(trunks, &session->server), nfs_trunks_server(trunks, address));
+    return !session->vague && join(trunks, address, &session->server);
+}
