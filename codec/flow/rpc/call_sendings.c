@@ -115,6 +115,8 @@ uint32_t rpc_sendings_total(const struct flow_rpcs *rpcs, const struct rpc_trans
     if (own == 0)
         return 0;
     own += t->sent_earlier;
+    if (e && e->latest == t && e->before == 0)
+        return own; /* mostly; remembered or not */
     if (!e || flow_call_first_frame(rpcs->messages, t->remembered) != first)
         return own;
     return e->before + (e->latest == t ? own : own_of_latest(e));

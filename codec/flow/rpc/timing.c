@@ -147,16 +147,13 @@ static void stall(struct rpcrdma_transaction *pub, const struct rpc_wait *wait,
 
 /* Until a message that was on its way from `begin` to `end` was sent for the last time; and while
  * its parts waited for credits. */
-static void stall_message(struct rpc_transaction *t, int which, int64_t begin, int64_t end,
-                          int64_t *longest)
+RPCRDMA_RARE static void stall_message(struct rpc_transaction *t, int which, int64_t begin,
+                                       int64_t end, int64_t *longest)
 {
     const struct rpcrdma_delivery *d = which == CALL ? &t->pub.call : &t->pub.reply;
     int receiver = which == CALL ? 1 - t->pub.caller_end : t->pub.caller_end;
-    struct rpc_wait again = {0}, credits;
+    struct rpc_wait again = {0}, credits = t->held[which];
 
-    if (d->transmissions <= 1 && !d->lost && t->held_ns[which] <= 0)
-        return; /* mostly */
-    credits = t->held[which];
     if (d->transmissions > 1 || d->lost)
         again = (struct rpc_wait){between(d->last_time_ns, begin, end) - begin, d->first_frame,
                                   d->last_frame};
@@ -167,6 +164,12 @@ static void stall_message(struct rpc_transaction *t, int which, int64_t begin, i
           longest);
     credits.ns = between(t->held_ns[which], 0, end - begin - again.ns);
     stall(&t->pub, &credits, RPCRDMA_STALL_CREDITS, longest);
+}
+
+/* Else, as mostly, stall_message has nothing to say. */
+static inline bool may_stall(const struct rpcrdma_delivery *d, int64_t held_ns)
+{
+    return d->transmissions > 1 || d->lost || held_ns > 0;
 }
 
 /* When the last Read response arrived, where that was captured by itself. */
@@ -200,7 +203,6 @@ static void phases(struct rpc_transaction *t)
     int64_t begin = pub->call_time_ns, end = pub->reply_time_ns;
     int64_t sent = pub->reply.transmissions > 0 ? pub->reply.first_time_ns : end;
     int64_t delivered = begin, first, last, longest = 0;
-    struct rpc_wait data = t->data.longest;
 
     *p = (struct rpcrdma_phases){0};
     pub->stalled_ns = 0;
@@ -233,10 +235,15 @@ static void phases(struct rpc_transaction *t)
     p->reply_ns = end - sent;
     pub->has_phases = true;
 
-    stall_message(t, CALL, begin, delivered, &longest);
-    data.ns = p->data_waiting_ns;
-    stall(pub, &data, t->data.waiting_for, &longest);
-    if (p->has_reply)
+    if (may_stall(&pub->call, t->held_ns[CALL]))
+        stall_message(t, CALL, begin, delivered, &longest);
+    if (p->data_waiting_ns > 0) {
+        struct rpc_wait data = t->data.longest;
+
+        data.ns = p->data_waiting_ns;
+        stall(pub, &data, t->data.waiting_for, &longest);
+    }
+    if (p->has_reply && may_stall(&pub->reply, t->held_ns[REPLY]))
         stall_message(t, REPLY, sent, end, &longest);
 }
 

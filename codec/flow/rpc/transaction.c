@@ -191,7 +191,8 @@ static void end(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (t->slot)
         rpc_slot_end(rpcs, t);
     unlist(rpcs, t);
-    rpc_forget_reads(t);
+    if (t->reads[0].last != 0 || t->reads[1].last != 0)
+        rpc_forget_reads(t);
     rpc_chunk_map_free(rpcs, t->chunk_map);
     rpc_chunk_map_free(rpcs, t->reply.chunk_map);
     rpc_parts_free(rpcs, &t->parts);
