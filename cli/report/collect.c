@@ -567,10 +567,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
 static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
 {
     struct report *r = context;
-    bool call = stream->direction == RPCRDMA_DIRECTION_CALL;
 
-    if (stream->reduction && (call ? stream->reduction->n_gaps : stream->reduction->n_chunks) > 0)
-        r->data_chunks++;
     details_stream(r->details, stream);
 }
 

@@ -29,7 +29,7 @@ static void empty(struct report_tally *t)
         latency_clear(&t->detail->client_answers);
     }
     g_free(t->detail);
-    g_free(t->brief);
+    g_free(t->moved);
     for (int end = 0; t->trouble && end < 2; end++)
         g_free(t->trouble->missed[end].moments);
     g_free(t->trouble);
@@ -142,19 +142,22 @@ struct report_trouble *report_trouble(struct report_tally *t)
 
 struct report_detail *report_detail(struct report *r, struct report_tally *t)
 {
-    if (!t->detail && !t->brief && r->detailed < REPORT_DETAILED) {
+    bool brief = t->moved || t->acks[0].count > 0 || t->acks[1].count > 0;
+
+    if (!t->detail && !brief && r->detailed < REPORT_DETAILED) {
         t->detail = g_new0(struct report_detail, 1);
         r->detailed++;
     }
     return t->detail;
 }
 
-/* Where there is no detail. */
-static struct report_brief *brief(struct report_tally *t)
+static struct report_moved *moved_of(struct report *r, struct report_tally *t)
 {
-    if (!t->brief)
-        t->brief = g_new0(struct report_brief, 1);
-    return t->brief;
+    struct report_detail *detail = report_detail(r, t);
+
+    if (!detail && !t->moved)
+        t->moved = g_new0(struct report_moved, 2);
+    return detail ? detail->moved : t->moved;
 }
 
 void report_ack(struct report *r, struct report_tally *t, bool server, int64_t ns)
@@ -164,7 +167,7 @@ void report_ack(struct report *r, struct report_tally *t, bool server, int64_t n
     if (detail) {
         latency_add(server ? &detail->acks : &detail->client_answers, ns);
     } else {
-        struct report_acks *acks = &brief(t)->acks[server];
+        struct report_acks *acks = &t->acks[server];
 
         acks->count++;
         acks->slow += ns >= REPORT_SLOW_ACK_NS;
@@ -178,13 +181,11 @@ void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_
     uint64_t in = rpc->read_chunk_length, out = rpc->write_chunk_length + rpc->reply_chunk_length;
     int64_t ns = phases->data_ns - phases->data_peer_ns;
     struct report_moved *moved;
-    struct report_detail *detail;
 
     if (!phases->has_data || rpc->stalled_ns > 0 || phases->data_waiting_ns > 0 || ns <= 0 ||
         (in > 0) == (out > 0))
         return;
-    detail = report_detail(r, t);
-    moved = detail ? &detail->moved[in > 0] : &brief(t)->moved[in > 0];
+    moved = &moved_of(r, t)[in > 0];
     moved->slow += (double)(in + out) * 1e9 < (double)ns * REPORT_SLOW_RATE;
     if (moved->rpcs++ == 0)
         moved->frame = rpc->call_frame;
@@ -389,10 +390,9 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
     c->messages = t->messages;
     c->answers = t->answers;
     report_served(r, &c->pub, t);
-    if (t->brief) {
-        memcpy(c->brief_acks, t->brief->acks, sizeof(c->brief_acks));
-        memcpy(c->moved, t->brief->moved, sizeof(c->moved));
-    }
+    memcpy(c->brief_acks, t->acks, sizeof(c->brief_acks));
+    if (t->moved)
+        memcpy(c->moved, t->moved, sizeof(c->moved));
     if (t->trouble) {
         c->trouble = *t->trouble;
         for (int end = 0; end < 2; end++)

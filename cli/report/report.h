@@ -160,12 +160,6 @@ struct report_moved {
     int64_t latest_ns; /* the latest Reply: the time of several under way at once counts once */
 };
 
-/* Of those that there is no room for in detail. */
-struct report_brief {
-    struct report_acks acks[2];   /* of the client, the server: see report_ack_time */
-    struct report_moved moved[2]; /* as of report_detail */
-};
-
 /* What there is room for of a few at once. */
 struct report_detail {
     struct latency acks, client_answers;
@@ -184,7 +178,8 @@ struct report_tally {
     uint64_t rpcs, messages;
     struct report_trouble *trouble; /* NULL: none */
     struct report_detail *detail;   /* NULL: nothing yet, or no room: then */
-    struct report_brief *brief;     /* NULL: nothing yet */
+    struct report_acks acks[2];     /* of the client, the server: see report_ack_time; */
+    struct report_moved *moved;     /* and two, as of report_detail; NULL: nothing yet */
     int64_t
         answered_ns; /* from its beginning to the latest of the client's Calls that was answered */
     struct report_answers answers;
@@ -328,7 +323,7 @@ struct report {
     uint32_t place, first_place; /* -i any: interfaces of the packet in hand, and of the first */
     bool several_places;         /* packets of RDMA passed more than one */
     struct details *details;
-    struct groups *operations, *clients, *statuses;
+    struct groups *operations, *clients;
 
     uint64_t rpcs, answered, unanswered, no_call, undelivered, resent, incomplete;
     struct latency latency;
@@ -373,7 +368,7 @@ struct report {
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];
 
     /* messages */
-    uint64_t calls_inline, calls_chunk, replies_inline, replies_chunk, data_chunks;
+    uint64_t calls_inline, calls_chunk, replies_inline, replies_chunk;
     uint64_t one_way; /* messages whose sender or peer is not known */
 
     /* timelines: bins double in width when they do not suffice */

@@ -25,7 +25,7 @@ struct flow_conn;
 struct flow_conns;
 
 /* Stages above that keep something per connection. */
-enum flow_stage_slot { FLOW_SLOT_RPC, FLOW_SLOT_CREDIT, FLOW_SLOT_DELIVERY, FLOW_SLOTS };
+enum flow_stage_slot { FLOW_SLOT_RPC, FLOW_SLOT_CREDIT, FLOW_SLOTS };
 
 struct flow_conns_config {
     const uint16_t *ports; /* service ports taken as RPC-over-RDMA. Copied */

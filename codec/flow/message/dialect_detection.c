@@ -136,29 +136,26 @@ static bool single(uint32_t mask)
 
 /* A counter moves on when messages were sent (ietf-07 section 4.2.1); what an end grants of Calls
  * stays mostly what it is. */
-static uint32_t by_credits(struct message_conn *mc, int sender, const struct flow_send *send,
+static uint32_t by_credits(struct message_extra *extra, int sender, const struct flow_send *send,
                            uint32_t mask)
 {
-    uint32_t credits, last = mc->last_credits[sender];
-    bool follows = mc->sent_since[sender];
+    uint32_t credits = rpcrdma_get_be32(send->data + 8), last = extra->last_credits[sender];
+    bool follows = extra->sent_since[sender];
 
-    if ((mask & GRANT_OR_NOT) != GRANT_OR_NOT)
-        return mask;
-    credits = rpcrdma_get_be32(send->data + 8);
-    mc->last_credits[sender] = credits;
-    mc->sent_since[sender] = false;
-    mc->sent_since[1 - sender] = true;
+    extra->last_credits[sender] = credits;
+    extra->sent_since[sender] = false;
+    extra->sent_since[1 - sender] = true;
     if (!follows)
         return mask;
-    if (credits == last && mc->credits_kept[sender] < KEPT)
-        mc->credits_kept[sender]++;
+    if (credits == last && extra->credits_kept[sender] < KEPT)
+        extra->credits_kept[sender]++;
     else if (credits != last)
-        mc->credits_kept[sender] = 0;
-    if (credits != last && credits - last < UINT32_MAX / 2 && mc->credits_grown < GROWN)
-        mc->credits_grown++;
-    if (mc->credits_kept[sender] == KEPT)
+        extra->credits_kept[sender] = 0;
+    if (credits != last && credits - last < UINT32_MAX / 2 && extra->credits_grown < GROWN)
+        extra->credits_grown++;
+    if (extra->credits_kept[sender] == KEPT)
         return mask & ~(1u << RPCRDMA_IETF_02);
-    return mc->credits_grown == GROWN ? mask & ~(1u << RPCRDMA_IETF_01) : mask;
+    return extra->credits_grown == GROWN ? mask & ~(1u << RPCRDMA_IETF_01) : mask;
 }
 
 /* The format to decode by: the latest of those left, but not one that only a message which was not
@@ -205,6 +202,7 @@ RPCRDMA_RARE static void of_version_2(struct flow_messages *messages, struct flo
     struct rpcrdma_connection *pub = flow_conn_public(conn);
     struct message_conn *mc = message_conn_of(conn);
     uint32_t xid, mask = pub->dialects;
+    struct message_extra *extra;
     bool may_continue;
 
     if (messages->dialect) {
@@ -223,7 +221,10 @@ RPCRDMA_RARE static void of_version_2(struct flow_messages *messages, struct flo
     mc->last_xid[sender] = xid;
     mc->has_last_xid[sender] = true;
     if (!is_err_vers(send))
-        mask = by_credits(mc, sender, send, best(mask, send, may_continue));
+        mask = best(mask, send, may_continue);
+    extra = (mask & GRANT_OR_NOT) == GRANT_OR_NOT ? message_extra(messages, conn) : NULL;
+    if (extra && !is_err_vers(send))
+        mask = by_credits(extra, sender, send, mask);
     pub->dialects = mask;
     if (single(mask)) {
         pub->dialect = latest(mask);

@@ -114,6 +114,10 @@ struct message_answered {
 
 /* Per connection that has version 2's messages, or errors. */
 struct message_extra {
+    uint32_t last_credits[2]; /* while it is open whether they are counters, */
+    uint8_t credits_kept[2];  /* how often an end said the same though both had sent meanwhile, */
+    uint8_t credits_grown;    /* and more, by either */
+    bool sent_since[2];       /* the other end, since this one's last */
     struct message_continuation continuation[2]; /* by sending end */
     bool final_properties[2];                    /* it sent CONNPROP_FINAL */
     struct message_wanted wanted[2];
@@ -136,14 +140,10 @@ struct message_conn {
     uint64_t reverse_frame;      /* of a Call of the server before any of the client's; 0: none */
     uint32_t chosen_after;       /* messages looked at after the dialect was settled */
     uint32_t other_xid,
-        other_version;        /* of the last message of another version than the connection's */
-    uint32_t offered[2];      /* the range in an ERR_VERS that no message since follows */
-    bool refused;             /* there is one: */
-    uint8_t refused_end;      /* this end was */
-    uint32_t last_credits[2]; /* while it is open whether they are counters, */
-    uint8_t credits_kept[2];  /* how often an end said the same though both had sent meanwhile, */
-    uint8_t credits_grown;    /* and more, by either */
-    bool sent_since[2];       /* the other end, since this one's last */
+        other_version;   /* of the last message of another version than the connection's */
+    uint32_t offered[2]; /* the range in an ERR_VERS that no message since follows */
+    bool refused;        /* there is one: */
+    uint8_t refused_end; /* this end was */
     bool has_last_xid[2];
     bool given_up_reported;        /* a Call that was outstanding: it was reported */
     bool client_called, called[2]; /* an end sent a Call */
