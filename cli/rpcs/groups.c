@@ -351,22 +351,27 @@ static void keep_common(struct rpcrdma_address *common, const struct rpcrdma_add
 /* What all of its RPCs share. */
 static void add_ends(struct group *g, const struct rpcrdma_transaction *t)
 {
+    bool reverse = t->direction_known && t->reverse;
+    const struct rpcrdma_address *client = reverse ? rpc_responder(t) : rpc_caller(t);
+    const struct rpcrdma_address *server = reverse ? rpc_caller(t) : rpc_responder(t);
+    int64_t time_ns = rpc_time(t);
+
     if (!g->begun) {
         g->begun = true;
-        g->time_ns = rpc_time(t);
-        g->reverse = t->direction_known && t->reverse;
+        g->time_ns = time_ns;
+        g->reverse = reverse;
         g->connection = t->connection->number;
-        g->src = *rpc_client(t);
-        g->dst = *rpc_server(t);
+        g->src = *client;
+        g->dst = *server;
         return;
     }
-    if (rpc_time(t) < g->time_ns)
-        g->time_ns = rpc_time(t);
-    g->reverse = g->reverse && t->direction_known && t->reverse;
+    if (time_ns < g->time_ns)
+        g->time_ns = time_ns;
+    g->reverse &= reverse;
     if (g->connection != t->connection->number)
         g->connection = 0;
-    keep_common(&g->src, rpc_client(t));
-    keep_common(&g->dst, rpc_server(t));
+    keep_common(&g->src, client);
+    keep_common(&g->dst, server);
 }
 
 struct group *groups_add(struct groups *groups, const struct rpc *rpc)
