@@ -62,6 +62,7 @@ static void make_one(const struct report *r, struct report_cause *const *all, gu
     struct report_cause one;
     uint64_t rpcs = 0;
     guint sure = 0, times = 0; /* times: that do not overlap */
+    int64_t first_until_ns = INT64_MAX;
     int64_t start_ns = r->pipeline->clock.start_ns;
 
     for (guint i = 0; i < n; i++) {
@@ -69,6 +70,7 @@ static void make_one(const struct report *r, struct report_cause *const *all, gu
         lasted_ns = time_plus(lasted_ns,
                               MAX(time_less(all[i]->until_ns, MAX(all[i]->since_ns, until_ns)), 0));
         until_ns = MAX(until_ns, all[i]->until_ns);
+        first_until_ns = MIN(first_until_ns, all[i]->until_ns);
         rpcs += all[i]->rpcs;
         sure += all[i]->confidence == CONFIDENCE_HIGH;
         if (all[i]->time_ns > longest->time_ns)
@@ -79,6 +81,9 @@ static void make_one(const struct report *r, struct report_cause *const *all, gu
     one = *longest;
     one.rpcs = rpcs;
     one.time_ns = MAX(lasted_ns, longest->time_ns);
+    /* one Call that came again on one connection after another lasted from its beginning in each */
+    if (time_less(until_ns, first_until_ns) > longest->time_ns / 2)
+        times = n;
     if (sure * 2 >= n) {
         one.confidence = CONFIDENCE_HIGH;
         one.against[0] = '\0';

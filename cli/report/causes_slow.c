@@ -160,14 +160,21 @@ static void late_acks(struct report *r, bool server)
     if (sum.rpcs == 0)
         return;
     cause = add_slow(r, &sum, server, CONFIDENCE_MEDIUM, who);
+    cause->id = CAUSE_STALLED;
     snprintf(cause->text, sizeof(cause->text),
-             "The %s%s was slow to acknowledge %s: %s%" PRIu64
+             "An end stood still, or the way: the %s%s was slow to acknowledge %s. %s%" PRIu64
              " RPC%s of %.3g s or more waited %.3f s in all for that, with nothing sent again.",
              server ? "server" : "client", who, server ? "Calls" : "Replies",
              report_not_looked_at(r) > 0 ? "at least " : "", sum.rpcs, plural(sum.rpcs),
              report_seconds(MAX(r->slow_ns, SECOND)), report_seconds(sum.ns));
-    snprintf(cause->against, sizeof(cause->against),
-             "the way to it may have stood still (PAUSE frames), or the host that captured");
+    if (sum.ns / (int64_t)sum.rpcs >= REPORT_RESEND_NS)
+        snprintf(cause->against, sizeof(cause->against),
+                 "the %s, whose timer should have ended long before, may be what stood still, or "
+                 "the host that captured; or the way did (PAUSE frames)",
+                 server ? "client" : "server");
+    else
+        snprintf(cause->against, sizeof(cause->against),
+                 "the way to it may have stood still (PAUSE frames), or the host that captured");
 }
 
 /* A way that is that long explains it, too: `delay` tells of it. */

@@ -97,12 +97,14 @@ class Slow(CommandTest):
 
     def test_stood_still(self):
         """For 5 s in a minute an end acknowledged nothing, and nothing was sent again."""
-        for of_call, cause, says in ((True, 'slow-server', 'The server was slow to acknowledge Calls: 1 RPC of 1 s or more waited 5.00'),
-                                     (False, 'slow-client', 'The client was slow to acknowledge Replies: 1 RPC of 1 s or more waited 5.00')):
-            one, = self.among(lambda c, of_call=of_call: late(c, of_call, 5 * SECOND))['causes']
-            self.assertEqual((one['cause'], one['confidence'], one['rpcs']), (cause, 'medium', 1))
-            self.assertIn(says, one['text'])
-            self.assertIn('PAUSE', one['against'])
+        for of_call, other, says in ((True, 'client', 'the server was slow to acknowledge Calls. 1 RPC of 1 s or more waited'),
+                                     (False, 'server', 'the client was slow to acknowledge Replies. 1 RPC of 1 s or more waited')):
+            for seconds in 3, 6:  # as long as a timer of the sender's may be, and longer
+                one, = self.among(lambda c, of_call=of_call, seconds=seconds: late(c, of_call, seconds * SECOND))['causes']
+                self.assertEqual((one['cause'], one['confidence'], one['rpcs']), ('stalled-end', 'medium', 1))
+                self.assertIn(f'{says} {seconds}.00', one['text'])
+                self.assertIn('PAUSE', one['against'])
+                self.assertEqual(f'the {other}, whose timer' in one['against'], seconds == 6)
         self.assertEqual(self.among(lambda c: late(c, False, SECOND * 9 // 10))['causes'], [])
 
     def test_ack_not_captured(self):

@@ -19,8 +19,9 @@
 enum {
     LATER_MESSAGES = 64, /* looked at once the choice is settled */
     TYPE_ERROR = 4,      /* in every version */
-    KEPT = 3,
-    GROWN = 8, /* such credits decide */
+    /* such credits decide; receives are posted several at a time, and grants may grow at first */
+    KEPT = 12,
+    GROWN = 5,
 };
 
 enum rank {
