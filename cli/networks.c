@@ -5,55 +5,39 @@
 #include <string.h>
 
 struct known {
-    uint32_t connection;
+    bool set;
     struct rpcrdma_network network;
 };
 
-/* By connection: most end in the order of their numbers. */
+/* By the connection's number. */
 static struct {
     struct known *at;
-    size_t n, room;
+    size_t room;
 } known;
-
-/* How many are of connections before this one. */
-static size_t before(uint32_t connection)
-{
-    size_t low = 0, high = known.n;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (known.at[middle].connection < connection)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 void networks_learn(uint32_t connection, const struct rpcrdma_network *network)
 {
-    size_t at = before(connection);
+    size_t room = known.room ? known.room : 16;
+    struct known *more;
 
-    if (known.n == NETWORKS_MOST || (at < known.n && known.at[at].connection == connection))
+    if (connection >= NETWORKS_MOST)
         return;
-    if (known.n == known.room) {
-        size_t room = known.room ? 2 * known.room : 16;
-        struct known *more = realloc(known.at, room * sizeof(*more));
-
+    while (room <= connection)
+        room *= 2;
+    if (room > known.room) {
+        more = realloc(known.at, room * sizeof(*more));
         if (!more)
             return;
+        memset(more + known.room, 0, (room - known.room) * sizeof(*more));
         known.at = more;
         known.room = room;
     }
-    memmove(known.at + at + 1, known.at + at, (known.n - at) * sizeof(*known.at));
-    known.at[at] = (struct known){connection, *network};
-    known.n++;
+    if (!known.at[connection].set)
+        known.at[connection] = (struct known){true, *network};
 }
 
 const struct rpcrdma_network *networks_of(uint32_t connection)
 {
-    size_t at = before(connection);
-
-    return at < known.n && known.at[at].connection == connection ? &known.at[at].network : NULL;
+    return connection < known.room && known.at[connection].set ? &known.at[connection].network
+                                                               : NULL;
 }

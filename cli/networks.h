@@ -8,7 +8,7 @@
 
 #include "net/net.h"
 
-enum { NETWORKS_MOST = 65536 }; /* connections; of further ones it is not shown */
+enum { NETWORKS_MOST = 65536 }; /* connections: of those behind it is not shown */
 
 void networks_learn(uint32_t connection, const struct rpcrdma_network *network);
 
