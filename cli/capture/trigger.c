@@ -118,7 +118,7 @@ __attribute__((format(printf, 2, 3))) static void meet(struct capture_trigger *t
         return;
     trigger->met = true;
     va_start(args, format);
-    vsnprintf(trigger->what, sizeof(trigger->what), format, args);
+    g_vsnprintf(trigger->what, sizeof(trigger->what), format, args);
     va_end(args);
 }
 

@@ -58,6 +58,7 @@ void report_served(struct report *r, const struct rpcrdma_connection *c,
                    const struct report_tally *t)
 {
     const struct rpcrdma_address *address = &c->end[report_server_end(c)].address;
+    uint64_t failed = t->trouble ? t->trouble->failed_below : 0;
     struct report_server *one = r->servers;
     unsigned i = 0;
 
@@ -67,12 +68,12 @@ void report_served(struct report *r, const struct rpcrdma_connection *c,
         return;
     if (i == r->n_servers)
         r->servers[r->n_servers++].address = *address;
-    if (t->failed_below > 0 && (one->failed == 0 || t->failed_frame < one->frame))
-        one->frame = t->failed_frame;
-    if (t->failed_below > 0)
+    if (failed > 0 && (one->failed == 0 || t->trouble->failed_frame < one->frame))
+        one->frame = t->trouble->failed_frame;
+    if (failed > 0)
         one->connection = one->failed == 0 ? c->number : 0;
     one->rpcs += t->rpcs;
-    one->failed += t->failed_below;
+    one->failed += failed;
 }
 
 static const char not_done[] = ": what they asked for was not carried out.";

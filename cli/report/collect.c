@@ -160,8 +160,8 @@ static void note_failed(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
 
-    if (tally && tally->failed_below++ == 0)
-        tally->failed_frame = t->reply_frame;
+    if (tally && report_trouble(tally)->failed_below++ == 0)
+        tally->trouble->failed_frame = t->reply_frame;
 }
 
 static void note_status(struct report *r, const struct rpcrdma_transaction *t,

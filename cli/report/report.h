@@ -135,6 +135,7 @@ struct report_trouble {
     uint64_t resent_frame;
     uint32_t resent_from;        /* the other connection */
     uint32_t pinned;             /* while it is not ended: the one it took the place of is kept */
+    uint64_t failed_below, failed_frame; /* see struct report; the first */
     uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
     uint64_t small_in_chunks;       /* messages of 4096 bytes or less, that did not go inline */
@@ -183,7 +184,6 @@ struct report_tally {
     int64_t
         answered_ns; /* from its beginning to the latest of the client's Calls that was answered */
     struct report_answers answers;
-    uint64_t failed_below, failed_frame; /* see struct report; the first */
 };
 
 /* Why one that has ended is kept. */

@@ -22,7 +22,7 @@ __attribute__((format(printf, 3, 0))) static void put_formatted(struct out *out,
 {
     char text[64];
 
-    vsnprintf(text, sizeof(text), format, args);
+    g_vsnprintf(text, sizeof(text), format, args);
     put_column(out, width, text);
 }
 

@@ -33,6 +33,7 @@ static int64_t used_ns(void)
 }
 
 bool skim_tries = true;
+uint64_t skim_sparse = 2048;
 int64_t (*skim_clock)(void) = used_ns;
 
 /* Who copies in this thread. */
@@ -208,13 +209,13 @@ static bool copy_all(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t e
 
 static bool fill(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
 {
-    uint64_t left_out = 0;
+    uint64_t left_out = 0, records = 0;
 
     if (skim->whole)
         return copy_all(skim, to, offset, end);
     if (skim->next > offset) /* what lies in two slots */
         copy(skim, to, offset, end);
-    while (skim->next < end) {
+    for (; skim->next < end; records++) {
         uint64_t place = skim->next;
 
         if (place < offset) { /* what was read */
@@ -232,6 +233,7 @@ static bool fill(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
     if (skim->head != skim->own)
         memcpy(skim->own, skim->head, HEADERS); /* the buffer is the caller's again */
     skim->head = skim->own;
+    skim->dense = end - offset < records * skim_sparse;
     skim->worth += 2 * (int64_t)left_out - (int64_t)(end - offset);
     if (skim->worth > NOT_WORTH)
         skim->worth = NOT_WORTH;
@@ -291,7 +293,7 @@ bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
     if (skim->worth < (good ? -NOT_WORTH : 0))
         skim->whole = good = true;
     if (skim->threaded)
-        skim_thread_divide(skim, !skim->whole && skim->worth > 0);
+        skim_thread_divide(skim, !skim->whole && skim->worth > 0 && skim->dense);
     return good;
 }
 

@@ -11,8 +11,8 @@
  * given out of the mapping and read as well: where copying took no less time of the processor than
  * reading, as with page caches of small pages, and payload is left out, all after it is read. A
  * second thread, where there is a processor for it, fills page tables ahead, 2 MiB at a time, and
- * frees those behind; and it copies headers of the window behind the caller's (skim_ahead.c).
- * Whatever it is late with, 16 MiB at most are mapped in.
+ * frees those behind; and where packets are not large it copies headers of the window behind the
+ * caller's (skim_ahead.c). Whatever it is late with, 16 MiB at most are mapped in.
  *
  * What is mapped is looked at once, by the copying alone: decoders see the copy, so that another
  * program that writes the file changes nothing under them; and only the copying meets the signal of
@@ -31,6 +31,8 @@ struct skim;
 extern bool skim_tries;   /* false: it is not compared with reading */
 extern bool skim_late;    /* the thread never gets a processor */
 extern bool skim_patient; /* it is waited for */
+/* Bytes of a record: where they are that long or longer one thread has the headers in no time. */
+extern uint64_t skim_sparse;
 extern unsigned skim_used,
     skim_wrong;                     /* windows that the thread copied, and were: of use, or not */
 extern int64_t (*skim_clock)(void); /* by which it is compared: this thread's time, in ns */

@@ -56,6 +56,7 @@ struct skim {
         int64_t copy_ns, read_ns; /* of this thread */
     } trial;
     bool whole; /* all is copied, slot by slot */
+    bool dense; /* records are, in the slot before: so many headers are worth two threads */
     uint64_t page;
     struct {
         struct skim_part *part; /* of this window; NULL: none, or no more of it */

@@ -31,9 +31,10 @@ void conn_hosts_add(struct flow_conns *conns, struct flow_conn *conn)
     uint64_t key = flow_hosts_key(conns, &conn->pub);
     struct chain *at = chain_newest(&conns->hosts, key), *above = NULL;
 
-    for (int i = 0; at && conn_of(at)->id > conn->id && i < FLOW_LOOK_BACK; i++) {
+    for (int i = 0; at && i < FLOW_LOOK_BACK; i++, at = at->older) {
+        if (CHAIN_OF(at, struct flow_conn, hosts)->id <= conn->id)
+            break;
         above = at;
-        at = at->older;
     }
     /* without memory none is known to take its place, or to be in its place */
     (void)chain_add(&conns->hosts, &conns->context->memory, key, above, &conn->hosts);
