@@ -15,15 +15,10 @@
 
 enum { PROGRAM_TEXT = 64 };
 
-static bool reverse(const struct rpcrdma_transaction *t)
-{
-    return t->direction_known && t->reverse;
-}
-
 /* "NFS V4 ", "program 200 V1 " */
 static void program_of(const struct rpcrdma_transaction *t, char text[static PROGRAM_TEXT])
 {
-    const char *name = rpcrdma_program_name(t->program, t->version, reverse(t));
+    const char *name = rpcrdma_program_name(t->program, t->version, transaction_is_callback(t));
 
     if (name)
         snprintf(text, PROGRAM_TEXT, "%s V%" PRIu32 " ", name, t->version);
@@ -38,7 +33,7 @@ static void put_title(struct out *out, const struct rpcrdma_transaction *t, size
 {
     enum { XID = sizeof("XID 0x01234567 ") - 1, OUTCOME = sizeof("12345.678 ms") - 1, LEAST = 8 };
     char program[PROGRAM_TEXT] = "", name[TRANSACTION_NAME] = "";
-    const char *const backwards = reverse(t) ? "(reverse) " : "";
+    const char *const backwards = transaction_is_callback(t) ? "(reverse) " : "";
     size_t n, room;
     bool xid;
 

@@ -13,6 +13,12 @@ enum { TRANSACTION_NAME = 1024 }; /* of a COMPOUND with many operations; longer 
 void transaction_text(struct view *view, const struct rpcrdma_transaction *transaction);
 void transaction_json(struct view *view, const struct rpcrdma_transaction *transaction);
 
+/* RFC 8167's reverse direction: the client is the end that answers. */
+static inline bool transaction_is_callback(const struct rpcrdma_transaction *t)
+{
+    return t->direction_known && t->reverse;
+}
+
 /* What its arguments and results say. */
 struct transaction_file {
     const struct nfs_arguments *nfs;

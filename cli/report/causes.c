@@ -35,6 +35,9 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_DAMAGED] = "damaged",
     [CAUSE_MEMORY] = "memory-limit",
     [CAUSE_RPCS_FAILED] = "rpcs-failed",
+    [CAUSE_NFS_FAILED] = "nfs-failed",
+    [CAUSE_NFS_DELAY] = "nfs-delay",
+    [CAUSE_NFS_GRACE] = "nfs-grace",
     [CAUSE_INCOMPLETE] = "capture-incomplete",
 };
 
@@ -388,6 +391,7 @@ enum report_keep report_judge(struct report *r, const struct report_connection *
     }
     if (trouble->resent + trouble->stale + report_unanswered(c) > 0 || report_remote_error(c) ||
         trouble->slow_server.rpcs + trouble->late[0].rpcs + trouble->late[1].rpcs > 0 ||
+        trouble->later[REPORT_DELAY].ns + trouble->later[REPORT_GRACE].ns > 0 ||
         silence[0].asked || silence[1].asked ||
         silence[0].transmissions + silence[1].transmissions > 0 || connection_unanswered(&c->pub) ||
         report_refused(&c->pub) || report_broke_before(r, c))
@@ -412,6 +416,7 @@ void report_decide(struct report *r)
     causes_of_damage(r);
     causes_of_slow_ends(r);
     causes_of_failures(r);
+    causes_of_later(r);
     incomplete(r);
     causes_of_one_way(r, nothing_both_ways(r));
     if (r->n_causes > 1)

@@ -36,6 +36,10 @@ bool report_server_held(const struct report_connection *c);
 /* causes_stalled.c: an end stood still, and nothing was lost */
 void causes_of_stalls(struct report *r, const struct report_connection *c);
 
+/* causes_stalled.c: which end gave the connection up, as the other one stood still for so long; -1:
+ * none did. It sent nothing behind what was not answered in time, and answered nothing. */
+int report_gave_up(const struct report_connection *c);
+
 /* causes_beside.c: connections of the same two hosts whose Calls were answered all that time, ...
  */
 guint report_answered_beside(const struct report *r, const struct report_connection *c,
@@ -76,8 +80,11 @@ void causes_that_came_again(struct report *r);
 /* causes_slow.c: an end was slow to answer. Behind the rules that explain it otherwise. */
 void causes_of_slow_ends(struct report *r);
 
-/* causes_failed.c: many RPCs failed at RPC or RDMA level; of a connection that has ended, these
- * count for its server */
+/* causes_later.c: NFS told clients to try again later, for long */
+void causes_of_later(struct report *r);
+
+/* causes_failed.c: many RPCs failed, at RPC or RDMA level or in NFS; of a connection that has
+ * ended, these count for its server */
 void report_served(struct report *r, const struct rpcrdma_connection *c,
                    const struct report_tally *t);
 void causes_of_failures(struct report *r);

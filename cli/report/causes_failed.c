@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rule of docs/report.md about RPCs that RPC or RDMA answered with an error, and what is said
- * beside the verdict of fewer of these, and of errors of the protocol. */
+/* The rules of docs/report.md about RPCs that RPC or RDMA answered with an error, or NFS where its
+ * server could not, and what is said beside the verdict of fewer of these, and of errors of the
+ * protocol. */
 #include "report/causes.h"
 
 #include <inttypes.h>
@@ -12,12 +13,23 @@
 
 enum { SHARE = 10, LEAST = 2 }; /* a tenth; one may be how a client asks what there is */
 
-const struct report_error *report_failed_below(const struct report *r)
+static const struct {
+    enum report_cause_id cause;
+    const char *failed, *meaning;
+} levels[REPORT_LEVELS] = {
+    [REPORT_BELOW_NFS] = {CAUSE_RPCS_FAILED, "failed at RPC or RDMA level",
+                          ": what they asked for was not carried out."},
+    [REPORT_NFS_FAILED] = {CAUSE_NFS_FAILED, "failed in NFS",
+                           ": the server got them and could not carry them out. Neither the "
+                           "network nor RPC-over-RDMA is at fault."},
+};
+
+const struct report_error *report_failed_most(const struct report *r, enum report_level level)
 {
     GList *all = report_errors(r), *one = all;
     const struct report_error *most = NULL;
 
-    while (one && !((const struct report_error *)one->data)->below)
+    while (one && ((const struct report_error *)one->data)->level != level)
         one = one->next;
     if (one)
         most = one->data;
@@ -26,16 +38,16 @@ const struct report_error *report_failed_below(const struct report *r)
 }
 
 /* "33 of 36 RPCs failed at RPC or RDMA level, most often with PROG_UNAVAIL, first in frame 12" */
-static int tell_failures(const struct report *r, char *text, size_t size)
+static int tell_failures(const struct report *r, enum report_level level, char *text, size_t size)
 {
-    const struct report_error *most = report_failed_below(r);
-    int at = snprintf(text, size, "%" PRIu64 " of %" PRIu64 " RPC%s failed at RPC or RDMA level",
-                      r->failed_below, r->rpcs, plural(r->rpcs));
+    const struct report_error *most = report_failed_most(r, level);
+    uint64_t failed = r->failed[level];
+    int at = snprintf(text, size, "%" PRIu64 " of %" PRIu64 " RPC%s %s", failed, r->rpcs,
+                      plural(r->rpcs), levels[level].failed);
 
     if (most)
         at += snprintf(text + at, size - (size_t)at, ", %s %.60s, first in frame %" PRIu64,
-                       most->count == r->failed_below ? "with" : "most often with", most->name,
-                       most->frame);
+                       most->count == failed ? "with" : "most often with", most->name, most->frame);
     return at;
 }
 
@@ -45,20 +57,32 @@ static bool many(uint64_t failed, uint64_t rpcs)
 }
 
 /* Of all, or of a server's, which others' must not hide. */
-static bool many_failed(const struct report *r)
+static bool many_failed(const struct report *r, enum report_level level)
 {
-    bool found = many(r->failed_below, r->rpcs);
+    bool found = many(r->failed[level], r->rpcs);
 
     for (unsigned i = 0; i < r->n_servers && r->n_servers > 1; i++)
-        found = found || many(r->servers[i].failed, r->servers[i].rpcs);
+        found = found || many(r->servers[i].failed[level].rpcs, r->servers[i].rpcs);
     return found;
+}
+
+static void add_failed(struct report_server *one, enum report_level level,
+                       const struct report_failed *failed, uint32_t connection)
+{
+    struct report_failed *sum = &one->failed[level];
+
+    if (failed->rpcs == 0)
+        return;
+    if (sum->rpcs == 0 || failed->frame < sum->frame)
+        sum->frame = failed->frame;
+    one->connection[level] = sum->rpcs == 0 ? connection : 0;
+    sum->rpcs += failed->rpcs;
 }
 
 void report_served(struct report *r, const struct rpcrdma_connection *c,
                    const struct report_tally *t)
 {
     const struct rpcrdma_address *address = &c->end[report_server_end(c)].address;
-    uint64_t failed = t->trouble ? t->trouble->failed_below : 0;
     struct report_server *one = r->servers;
     unsigned i = 0;
 
@@ -68,61 +92,63 @@ void report_served(struct report *r, const struct rpcrdma_connection *c,
         return;
     if (i == r->n_servers)
         r->servers[r->n_servers++].address = *address;
-    if (failed > 0 && (one->failed == 0 || t->trouble->failed_frame < one->frame))
-        one->frame = t->trouble->failed_frame;
-    if (failed > 0)
-        one->connection = one->failed == 0 ? c->number : 0;
     one->rpcs += t->rpcs;
-    one->failed += failed;
+    for (enum report_level level = 0; level < REPORT_LEVELS && t->trouble; level++)
+        add_failed(one, level, &t->trouble->failed[level], c->number);
 }
 
-static const char not_done[] = ": what they asked for was not carried out.";
-
 /* Where there are several servers. False: it is not so of one of them. */
-static bool tell_servers(struct report *r)
+static bool tell_servers(struct report *r, enum report_level level)
 {
     bool told = false;
 
     for (unsigned i = 0; i < r->n_servers && r->n_servers > 1; i++) {
         const struct report_server *one = &r->servers[i];
+        const struct report_failed *failed = &one->failed[level];
         const struct report_error *most =
-            one->failed == r->failed_below ? report_failed_below(r) : NULL;
+            failed->rpcs == r->failed[level] ? report_failed_most(r, level) : NULL;
         struct report_cause *cause;
         char who[ADDRESS_SIZE];
 
-        if (!many(one->failed, one->rpcs))
+        if (!many(failed->rpcs, one->rpcs))
             continue;
         told = true;
         who[address_or_name(&one->address, who)] = '\0';
-        cause = report_cause_add(r, CAUSE_RPCS_FAILED, CONFIDENCE_HIGH);
-        cause->of = one->connection ? report_numbered(r, one->connection) : NULL;
-        cause->rpcs = one->failed;
-        cause->frame = one->frame;
+        cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
+        cause->of = one->connection[level] ? report_numbered(r, one->connection[level]) : NULL;
+        cause->rpcs = failed->rpcs;
+        cause->frame = failed->frame;
         snprintf(cause->text, sizeof(cause->text),
-                 "%" PRIu64 " of %" PRIu64 " RPC%s of the server %s failed at RPC or RDMA "
-                 "level%s%.60s, first in frame %" PRIu64 "%s",
-                 one->failed, one->rpcs, plural(one->rpcs), who,
-                 !most                            ? ""
-                 : most->count == r->failed_below ? ", with "
-                                                  : ", most often with ",
-                 most ? most->name : "", one->frame, not_done);
+                 "%" PRIu64 " of %" PRIu64 " RPC%s of the server %s %s%s%.60s, first in frame "
+                 "%" PRIu64 "%s",
+                 failed->rpcs, one->rpcs, plural(one->rpcs), who, levels[level].failed,
+                 !most                             ? ""
+                 : most->count == r->failed[level] ? ", with "
+                                                   : ", most often with ",
+                 most ? most->name : "", failed->frame, levels[level].meaning);
     }
     return told;
 }
 
-void causes_of_failures(struct report *r)
+static void failures(struct report *r, enum report_level level)
 {
-    const struct report_error *most = report_failed_below(r);
+    const struct report_error *most = report_failed_most(r, level);
     struct report_cause *cause;
     int at;
 
-    if (tell_servers(r) || !many_failed(r))
+    if (tell_servers(r, level) || !many_failed(r, level))
         return;
-    cause = report_cause_add(r, CAUSE_RPCS_FAILED, CONFIDENCE_HIGH);
-    cause->rpcs = r->failed_below;
+    cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
+    cause->rpcs = r->failed[level];
     cause->frame = most ? most->frame : 0;
-    at = tell_failures(r, cause->text, sizeof(cause->text));
-    snprintf(cause->text + at, sizeof(cause->text) - (size_t)at, "%s", not_done);
+    at = tell_failures(r, level, cause->text, sizeof(cause->text));
+    snprintf(cause->text + at, sizeof(cause->text) - (size_t)at, "%s", levels[level].meaning);
+}
+
+void causes_of_failures(struct report *r)
+{
+    for (enum report_level level = 0; level < REPORT_LEVELS; level++)
+        failures(r, level);
 }
 
 void report_beside(const struct report *r, char text[REPORT_BESIDE])
@@ -134,12 +160,14 @@ void report_beside(const struct report *r, char text[REPORT_BESIDE])
     for (int id = 0; id < RPCRDMA_RULE_COUNT; id++)
         if (rpcrdma_rule((enum rpcrdma_rule_id)id)->severity == RPCRDMA_ERROR)
             errors += r->rules[id];
-    if (r->failed_below > 0 && !many_failed(r)) {
-        at = tell_failures(r, text, REPORT_BESIDE);
-        at += snprintf(text + at, REPORT_BESIDE - (size_t)at, ".%s", errors > 0 ? " " : "");
-    }
+    for (enum report_level level = 0; level < REPORT_LEVELS; level++)
+        if (r->failed[level] > 0 && !many_failed(r, level)) {
+            at += snprintf(text + at, REPORT_BESIDE - (size_t)at, "%s", at > 0 ? " " : "");
+            at += tell_failures(r, level, text + at, REPORT_BESIDE - (size_t)at);
+            at += snprintf(text + at, REPORT_BESIDE - (size_t)at, ".");
+        }
     if (errors > 0)
         snprintf(text + at, REPORT_BESIDE - (size_t)at,
-                 "%" PRIu64 " error%s of the protocol %s found: see rpcrdma check.", errors,
-                 plural(errors), errors == 1 ? "was" : "were");
+                 "%s%" PRIu64 " error%s of the protocol %s found: see rpcrdma check.",
+                 at > 0 ? " " : "", errors, plural(errors), errors == 1 ? "was" : "were");
 }

@@ -19,7 +19,20 @@
 static void who_was_silent(const struct report *r, const struct report_connection *c, guint beside,
                            char *text, size_t size)
 {
+    int gave_up = c ? report_gave_up(c) : -1;
+
     text[0] = '\0';
+    if (gave_up >= 0) {
+        bool server = gave_up == report_server_end(&c->pub);
+
+        snprintf(
+            text, size,
+            " The %s had given it up, as the %s stood still: it sent nothing any more from "
+            "%.3f s into the capture on.",
+            server ? "server" : "client", server ? "client" : "server",
+            report_seconds(c->pub.life.silence[gave_up].heard_ns - r->pipeline->clock.start_ns));
+        return;
+    }
     for (int end = 0; c && end < 2 && !text[0]; end++) {
         const struct rpcrdma_silence *silence = &c->pub.life.silence[end];
         int64_t ns, heard = silence->heard_ns - r->pipeline->clock.start_ns;
@@ -146,12 +159,24 @@ static bool heard_to_the_end(const struct report_connection *c)
            life->silence[1].heard_ns > late;
 }
 
+/* Its client stood still: that is why the server does not know it any more. */
+static void lease_ran_out(struct report_cause *cause, const struct report_restart *restart)
+{
+    size_t at = strlen(cause->text);
+
+    snprintf(
+        cause->text + at, sizeof(cause->text) - at,
+        " The client's lease ran out meanwhile, as %" PRIu64 " answer%s of the server's say%s, "
+        "first in frame %" PRIu64 ".",
+        restart->stale, plural(restart->stale), restart->stale == 1 ? "s" : "", restart->frame);
+}
+
 static void connection_failed(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
     int64_t stuck_ns = client_stuck_ns(from);
     const struct report_restart restart = report_restart(r, c);
-    bool refused = restart.refused;
+    bool refused = restart.refused, given_up = from && report_gave_up(from) >= 0;
     struct report_cause *cause;
     const char *maybe;
     char silent[200], others[REPORT_BESIDE_ROOM] = "";
@@ -206,14 +231,17 @@ static void connection_failed(struct report *r, const struct report_connection *
              c->trouble.resent == 1 ? "was" : "were", (unsigned)c->pub.number,
              report_seconds(cause->time_ns),
              refused ? " Meanwhile connections were refused: nothing listened at the server."
-             : stuck_ns > 0 || !from || beside > 0 ? "" /* it is not known, or told by others */
+             : stuck_ns > 0 || !from || beside > 0 || given_up
+                 ? "" /* it is not known, or told by others */
              : heard_to_the_end(from)
                  ? " Packets of both ends passed until it was closed: the path was not down."
                  : " The path or the peer was down: a cable, a switch, or the host.",
              silent, others);
     if (maybe)
         snprintf(cause->against, sizeof(cause->against), "%s", maybe);
-    if (refused || restart.stale > 0)
+    if (given_up && restart.stale > 0 && !refused)
+        lease_ran_out(cause, &restart);
+    else if (refused || restart.stale > 0)
         report_server_restarted(r, &restart, cause->time_ns, "");
 }
 

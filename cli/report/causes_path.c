@@ -10,13 +10,15 @@
 #include "out/connection.h"
 #include "plural.h"
 
-/* A host that died is no loss: all that came again is the one packet that it never answered, which
- * `connection-failed` tells of. */
+/* A host that died, or gave the connection up, is no loss: all that came again is what it never
+ * answered, which `connection-failed` tells of. */
 static bool only_unanswered(const struct report_connection *c, int end)
 {
     uint32_t times = c->pub.life.silence[end].transmissions;
     int64_t ns;
 
+    if (report_gave_up(c) == end && c->path[end].lost == 0)
+        return true;
     return connection_silent(&c->pub, end, &ns) && times >= REPORT_RETRIES &&
            c->path[end].retransmitted < times;
 }

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "times.h"
+
 #define SECOND INT64_C(1000000000)
 
 /* Where packets are lost or come out of order, that is why they are late. */
@@ -13,6 +15,22 @@ static bool stood_still(const struct rpcrdma_path *path)
 {
     return path->late_longest_ns >= SECOND &&
            (path->lost + path->reordered) * 1000 <= path->packets;
+}
+
+int report_gave_up(const struct report_connection *c)
+{
+    int found = -1;
+
+    for (int end = 0; end < 2; end++) {
+        const struct rpcrdma_silence *silence = &c->pub.life.silence[end];
+        const struct rpcrdma_path *path = &c->path[1 - end];
+        int64_t ns = time_less(silence->since_ns, silence->heard_ns);
+
+        if (silence->transmissions > 0 && silence->heard_ns > 0 && ns >= SECOND &&
+            c->has_path[1 - end] && stood_still(path) && path->late_longest_ns > ns)
+            found = end;
+    }
+    return found;
 }
 
 void causes_of_stalls(struct report *r, const struct report_connection *c)

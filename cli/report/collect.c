@@ -86,12 +86,6 @@ int64_t report_span_ns(const struct report *r)
     return span > 0 ? span : 0;
 }
 
-/* A callback: the client is the end that answers. */
-static bool is_reverse(const struct rpcrdma_transaction *t)
-{
-    return t->direction_known && t->reverse;
-}
-
 /* A Reply that a clock set back gave no latency is an answer all the same. */
 static bool unanswered(const struct rpcrdma_transaction *t)
 {
@@ -134,69 +128,13 @@ static void note_slow(struct report *r, const struct rpc *rpc)
         .reply_frame = t->reply_frame,
         .call_time_ns = t->call_time_ns,
         .latency_ns = latency,
-        .reverse = is_reverse(t),
+        .reverse = transaction_is_callback(t),
         .answered = t->has_latency,
         .has_phases = t->has_phases,
         .phases = t->phases,
         .stalled_ns = t->stalled_ns,
         .stalled_by = t->stalled_by,
     };
-}
-
-/* A server's that was restarted? */
-static void note_stale(struct report *r, const struct rpcrdma_transaction *t, const char *status)
-{
-    static const char *const stale[] = {"NFS4ERR_STALE_CLIENTID", "NFS4ERR_STALE_STATEID",
-                                        "NFS4ERR_BADSESSION", "NFS4ERR_DEADSESSION",
-                                        "NFS4ERR_GRACE"};
-    struct report_tally *tally = is_reverse(t) ? NULL : report_tally_of(r, t->connection);
-
-    for (size_t i = 0; tally && i < G_N_ELEMENTS(stale); i++)
-        if (strcmp(status, stale[i]) == 0 && report_trouble(tally)->stale++ == 0)
-            tally->trouble->stale_frame = t->reply_frame;
-}
-
-static void note_failed(struct report *r, const struct rpcrdma_transaction *t)
-{
-    struct report_tally *tally = report_tally_of(r, t->connection);
-
-    if (tally && report_trouble(tally)->failed_below++ == 0)
-        tally->trouble->failed_frame = t->reply_frame;
-}
-
-static void note_status(struct report *r, const struct rpcrdma_transaction *t,
-                        const struct nfs_arguments *nfs)
-{
-    enum { MOST = 256 };
-    const char *name = t->error ? "RDMA error" : nfs_status_name(nfs);
-    bool below =
-        t->error || nfs->status_kind == NFS_STATUS_RPC || nfs->status_kind == NFS_STATUS_DENIED;
-    struct report_error *error;
-    char number[32];
-
-    if (!t->error && !nfs_failed(nfs))
-        return;
-    r->failed_below += below;
-    if (below)
-        note_failed(r, t);
-    if (!name) {
-        snprintf(number, sizeof(number), "status %u", (unsigned)nfs->status);
-        name = number;
-    }
-    note_stale(r, t, name);
-    error = g_hash_table_lookup(r->errors, name);
-    if (!error) {
-        if (g_hash_table_size(r->errors) >= MOST) {
-            r->more_errors++;
-            return;
-        }
-        error = g_new0(struct report_error, 1);
-        error->name = g_strdup(name);
-        error->frame = t->reply_frame;
-        error->below = below;
-        g_hash_table_insert(r->errors, error->name, error);
-    }
-    error->count++;
 }
 
 static void note_slow_one(struct report_slow *slow, const struct rpcrdma_transaction *t,
@@ -260,7 +198,7 @@ static void note_slow_server(struct report *r, const struct rpcrdma_transaction 
 /* What its responder took between the Call's arrival and the Reply, but for RDMA. */
 static void note_responder(struct report *r, const struct rpcrdma_transaction *t)
 {
-    struct report_slow *slow = is_reverse(t) ? &r->slow_client : &r->slow_server;
+    struct report_slow *slow = transaction_is_callback(t) ? &r->slow_client : &r->slow_server;
     int64_t own =
         t->has_phases ? t->phases.server_ns : t->latency_ns - (t->has_rdma ? t->rdma_ns : 0);
 
@@ -269,18 +207,18 @@ static void note_responder(struct report *r, const struct rpcrdma_transaction *t
     r->slow++;
     if (own > t->latency_ns / 2)
         note_slow_one(slow, t, rpc_responder(t), own);
-    else if (t->has_phases && !is_reverse(t) && t->read_chunk_length > 0 &&
+    else if (t->has_phases && !transaction_is_callback(t) && t->read_chunk_length > 0 &&
              t->phases.data_peer_ns > t->latency_ns / 2)
         note_slow_reads(r, t);
-    else if (untouched(t) && !is_reverse(t))
+    else if (untouched(t) && !transaction_is_callback(t))
         note_late(r, t);
-    if (own > t->latency_ns / 2 && untouched(t) && !is_reverse(t))
+    if (own > t->latency_ns / 2 && untouched(t) && !transaction_is_callback(t))
         note_slow_server(r, t);
 }
 
 static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
 {
-    if (!t->has_phases || is_reverse(t))
+    if (!t->has_phases || transaction_is_callback(t))
         return;
     r->n_spent++;
     groups_add_phases(&r->spent, &t->phases);
@@ -293,7 +231,7 @@ static void note_client(struct report *r, const struct rpc *rpc)
     struct rpcrdma_transaction without;
     struct rpc own = *rpc;
 
-    if (!is_reverse(rpc->transaction)) {
+    if (!transaction_is_callback(rpc->transaction)) {
         groups_add(r->clients, rpc);
         return;
     }
@@ -396,7 +334,7 @@ static struct report_unanswered *unanswered_of(struct report_trouble *trouble,
     struct report_unanswered *forward = &trouble->unanswered[REPORT_FORWARD];
     bool other = !t->direction_known && forward->calls > 0 && forward->caller_end != t->caller_end;
 
-    return other || is_reverse(t) ? &trouble->unanswered[REPORT_REVERSE] : forward;
+    return other || transaction_is_callback(t) ? &trouble->unanswered[REPORT_REVERSE] : forward;
 }
 
 /* Behind a Nak that ends a connection no end sends an answer and has it acknowledged. TCP
@@ -422,7 +360,7 @@ static void note_answered(struct report_tally *tally, const struct rpcrdma_trans
 
     if (t->call_frame == 0 || t->reply_frame == 0)
         return;
-    if (!is_reverse(t)) {
+    if (!transaction_is_callback(t)) {
         note_answer(&tally->answers, t->reply_time_ns);
         tally->answered_ns = MAX(tally->answered_ns, since_begun(t));
     }
@@ -476,7 +414,8 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
     bool late;
     struct report_unanswered *without;
 
-    if ((!held && !none) || (is_reverse(t) && !t->has_program)) /* or it was cut: unknown_answer */
+    if ((!held && !none) ||
+        (transaction_is_callback(t) && !t->has_program)) /* or it was cut: unknown_answer */
         return;
     without = unanswered_of(report_trouble(tally), t);
     if (none && without->calls++ == 0)
@@ -485,7 +424,7 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
         report_missed_answer(tally->trouble, without, t);
     late = none && time_less(report_now_ns(r), t->call_time_ns) >= SECOND;
     without->late += late;
-    if (none && !late && !is_reverse(t))
+    if (none && !late && !transaction_is_callback(t))
         note_under_way(r, tally->trouble, without, t);
     without->held += held;
     without->behind += none && behind(t);
@@ -495,6 +434,19 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
     without->last_calls += none;
     without->last_held += held;
     without->last_ns = MAX(without->last_ns, t->call_time_ns);
+}
+
+static void note_callback(struct report *r, struct report_tally *tally,
+                          const struct rpcrdma_transaction *t)
+{
+    bool none = unanswered(t);
+    int64_t ns = t->has_latency ? t->latency_ns
+                 : none         ? time_less(report_now_ns(r), t->call_time_ns)
+                                : 0;
+
+    if (ns >= SECOND && ns > report_trouble(tally)->callback.ns)
+        tally->trouble->callback =
+            (struct report_callback){t->call_frame, t->call_time_ns, ns, !none};
 }
 
 /* How long the client takes to acknowledge a Reply, or, of TCP, which delays that, to send what one
@@ -528,6 +480,8 @@ static void note_connection(struct report *r, const struct rpcrdma_transaction *
     if (t->has_phases && !t->reverse)
         report_move(r, tally, t);
     note_resent(r, tally, t);
+    if (transaction_is_callback(t))
+        note_callback(r, tally, t);
 }
 
 static void on_transaction(void *context, const struct rpcrdma_transaction *t)
@@ -545,7 +499,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
         latency_add(&r->latency, t->latency_ns);
     groups_add(r->operations, &rpc);
     note_client(r, &rpc);
-    note_status(r, t, rpc.nfs);
+    report_status(r, t, rpc.nfs);
     note_responder(r, t);
     note_spent(r, t);
     note_connection(r, t);

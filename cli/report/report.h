@@ -38,7 +38,7 @@ enum {
     REPORT_SERVERS = 64,         /* whose failures are told each */
     REPORT_ONE_READ = 64 * 1024, /* what a server reads by few Read requests */
     REPORT_SLOW_RATE = 1000000,  /* bytes a second */
-    REPORT_BESIDE = 300,         /* room for texts: what stands beside the verdict, ... */
+    REPORT_BESIDE = 440,         /* room for texts: what stands beside the verdict, ... */
     REPORT_UNDER_WAY = 160,      /* ... of Calls that were under way, ... */
     REPORT_TIME = 1000,          /* ... where the time went, ... */
     REPORT_LACK = 200,           /* ... and what the capture lacks */
@@ -127,15 +127,49 @@ struct report_slow {
     uint32_t connection;        /* of the first; 0: of several */
 };
 
+/* Which level an error came from; ... */
+enum report_level {
+    REPORT_BELOW_NFS,  /* RPC or RDMA: the operation was not carried out */
+    REPORT_NFS_FAILED, /* NFS, whose server could not: its disk, its state */
+    REPORT_LEVELS,     /* ... none of these: an answer like another one (NFS3ERR_NOENT) */
+};
+
+struct report_failed {
+    uint64_t rpcs, frame; /* frame: of the first */
+};
+
+/* NFS tells the client to try again later. */
+enum report_later_id { REPORT_DELAY, REPORT_GRACE, REPORT_LATERS };
+
+struct report_later {
+    uint64_t rpcs, frame;      /* so many were told; the first */
+    int64_t since_ns, last_ns; /* the first and the latest of these Replies; ... */
+    int64_t ns;                /* ... from one to the next and to the one that was done, where the
+                                * client tried again in time: all that */
+    const char *status, *operation; /* of the first, static; NULL: not known */
+    bool waits; /* for the next one: of this COMPOUND's operation, or procedure */
+    bool compound;
+    uint32_t awaited;
+};
+
+/* The callback that its client took longest to answer, a second at least. */
+struct report_callback {
+    uint64_t frame; /* 0: none */
+    int64_t since_ns, ns;
+    bool answered;
+};
+
 /* What most connections have nothing of. */
 struct report_trouble {
     uint64_t resent;                          /* Calls that were sent before on another one */
     int64_t resent_after_ns;                  /* the longest time from the first sending to that */
     int64_t resent_since_ns, resent_until_ns; /* from the first of these to the last of those */
     uint64_t resent_frame;
-    uint32_t resent_from;        /* the other connection */
-    uint32_t pinned;             /* while it is not ended: the one it took the place of is kept */
-    uint64_t failed_below, failed_frame; /* see struct report; the first */
+    uint32_t resent_from; /* the other connection */
+    uint32_t pinned;      /* while it is not ended: the one it took the place of is kept */
+    struct report_failed failed[REPORT_LEVELS];
+    struct report_later later[REPORT_LATERS];
+    struct report_callback callback;
     uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
     uint64_t small_in_chunks;       /* messages of 4096 bytes or less, that did not go inline */
@@ -275,6 +309,9 @@ enum report_cause_id {
     CAUSE_DAMAGED,
     CAUSE_MEMORY,      /* --max-memory: what was left out may be a cause */
     CAUSE_RPCS_FAILED, /* at RPC or RDMA level: before NFS was asked */
+    CAUSE_NFS_FAILED,  /* the server could not carry them out */
+    CAUSE_NFS_DELAY,   /* it had clients try again */
+    CAUSE_NFS_GRACE,   /* likewise, after it was restarted */
     CAUSE_INCOMPLETE,  /* the capture: what was lost to it may be a cause */
     N_CAUSES
 };
@@ -298,8 +335,9 @@ enum report_failure {
 /* RPCs of one server, on connections that have ended. */
 struct report_server {
     struct rpcrdma_address address;
-    uint64_t rpcs, failed, frame; /* failed: at RPC or RDMA level; the first of these */
-    uint32_t connection;          /* of all that failed; 0: of several */
+    uint64_t rpcs;
+    struct report_failed failed[REPORT_LEVELS];
+    uint32_t connection[REPORT_LEVELS]; /* of all that failed; 0: of several */
 };
 
 struct report_cause {
@@ -344,7 +382,7 @@ struct report {
     bool under_way_silent;
     struct report_server servers[REPORT_SERVERS];
     unsigned n_servers;
-    uint64_t failed_below;                     /* RPCs with one that is `below` */
+    uint64_t failed[REPORT_LEVELS];
     uint64_t more_errors;                      /* RPCs that failed with a status beyond the bound */
     struct report_rpc slowest[REPORT_SLOWEST]; /* the slowest first */
     unsigned n_slowest;
@@ -387,7 +425,7 @@ struct report {
 struct report_error {
     char *name;
     uint64_t count, frame;
-    bool below; /* RPC or RDMA says so: the operation was not carried out */
+    enum report_level level;
 };
 
 struct report *report_new(struct pipeline *pipeline, size_t max_bytes);
@@ -414,6 +452,9 @@ struct report_tally *report_tally_of(struct report *report,
 struct report_trouble *report_trouble(struct report_tally *tally);
 /* NULL: there is no room. */
 struct report_detail *report_detail(struct report *report, struct report_tally *tally);
+/* statuses.c: an error that a Reply gives */
+void report_status(struct report *report, const struct rpcrdma_transaction *t,
+                   const struct nfs_arguments *nfs);
 /* By that end: see report_ack_time. */
 void report_ack(struct report *report, struct report_tally *tally, bool server, int64_t ns);
 void report_move(struct report *report, struct report_tally *tally,
@@ -488,8 +529,8 @@ gint report_by_number(gconstpointer a, gconstpointer b); /* how: a GCompareFunc 
 /* Failures by status, the most frequent first; the caller frees the list. */
 GList *report_errors(const struct report *report);
 
-/* Of those `below`, the most frequent; NULL: none is known. */
-const struct report_error *report_failed_below(const struct report *report);
+/* Of those of that level, the most frequent; NULL: none is known. */
+const struct report_error *report_failed_most(const struct report *report, enum report_level level);
 /* "3 of 36 RPCs failed ...": what does not make it a cause; "": nothing of it. */
 void report_beside(const struct report *report, char text[REPORT_BESIDE]);
 

@@ -167,7 +167,7 @@ static bool short_key(const struct groups *groups, const struct rpc *rpc, struct
     switch (groups->by) {
     case GROUPS_OPERATION:
         key->program = (uint64_t)t->program << 32 | t->version;
-        key->procedure = (uint64_t)(t->direction_known && t->reverse) << 32 | t->procedure;
+        key->procedure = (uint64_t)transaction_is_callback(t) << 32 | t->procedure;
         return t->has_program && !t->compound;
     case GROUPS_CLIENT:
     case GROUPS_SERVER:
@@ -351,7 +351,7 @@ static void keep_common(struct rpcrdma_address *common, const struct rpcrdma_add
 /* What all of its RPCs share. */
 static void add_ends(struct group *g, const struct rpcrdma_transaction *t)
 {
-    bool reverse = t->direction_known && t->reverse;
+    bool reverse = transaction_is_callback(t);
     const struct rpcrdma_address *client = reverse ? rpc_responder(t) : rpc_caller(t);
     const struct rpcrdma_address *server = reverse ? rpc_caller(t) : rpc_responder(t);
     int64_t time_ns = rpc_time(t);

@@ -10,6 +10,7 @@
 
 #include "keyed_hash.h"
 #include "out/hex.h"
+#include "out/transaction.h"
 #include "rpcs/groups.h"
 
 enum { AT_ROOT = sizeof(struct rpcrdma_address), AT_LENGTH, AT_HANDLE };
@@ -47,7 +48,7 @@ void groups_file_of(const struct rpc *rpc, struct groups_file *said, struct grou
         rpc->paths ? *nfs_paths_server(rpc->paths, rpc_server(t)) : *rpc_server(t);
     said->handle = nfs->handle;
     said->name = nfs->name;
-    if (!rpc->paths || (t->direction_known && t->reverse)) {
+    if (!rpc->paths || transaction_is_callback(t)) {
         *found = *said;
         return;
     }

@@ -7,7 +7,7 @@
 
 static const struct rpcrdma_address *end_of(const struct rpcrdma_transaction *t, bool client)
 {
-    bool caller = (t->direction_known && t->reverse) != client;
+    bool caller = transaction_is_callback(t) != client;
 
     return caller ? rpc_caller(t) : rpc_responder(t);
 }
@@ -24,7 +24,7 @@ const struct rpcrdma_address *rpc_server(const struct rpcrdma_transaction *t)
 
 size_t rpc_path(const struct rpc *rpc, char buf[NFS_PATH])
 {
-    if (!rpc->paths || (rpc->transaction->direction_known && rpc->transaction->reverse))
+    if (!rpc->paths || transaction_is_callback(rpc->transaction))
         return 0;
     return nfs_paths_get(rpc->paths, rpc_server(rpc->transaction), &rpc->nfs->handle,
                          &rpc->nfs->name, buf);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""report of RPCs that fail at RPC or RDMA level, and of errors of the protocol: they are not healthy, or it is said."""
+"""report of RPCs that fail at RPC or RDMA level or in NFS, and of errors of the protocol: they are not healthy, or it is said."""
 import json
 import os
 import struct
@@ -105,6 +105,24 @@ class Failed(CommandTest):
         report, _, green = self.report(talk)
         self.assertEqual((report['verdict'], green), ('healthy', True))
         self.assertTrue(report['text'].endswith('nobody waited for credits.'), report['text'])
+
+    def test_could_not(self):
+        """A server whose disk or state is at fault: it, and neither the network nor the transport; few are said beside."""
+        for status, name in ((5, 'NFS3ERR_IO'), (28, 'NFS3ERR_NOSPC'), (70, 'NFS3ERR_STALE')):
+            for n, cause in ((3, True), (28, False)):
+                def talk(c, status=status, n=n):
+                    for _ in range(n):
+                        c.getattr()
+                    for _ in range(2):
+                        xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                        c.reply(xid, struct.pack('>I', status))
+                report, text, green = self.report(talk)
+                words = f'2 of {n + 3} RPCs failed in NFS, with {name}, first in frame '
+                self.assertEqual([one['cause'] for one in report['causes']], ['nfs-failed'] * cause)
+                self.assertFalse(green)
+                self.assertIn(words, report['causes'][0]['text'] if cause else report['text'])
+                self.assertIn(words, text)
+                self.assertEqual('Neither the network nor RPC-over-RDMA is at fault' in text, cause)
 
     def test_errors_of_the_protocol(self):
         """What check calls an error stands beside the verdict."""

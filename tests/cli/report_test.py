@@ -26,6 +26,7 @@ CAUSES = {
     'roce-reconnect-cable': {'connection-failed', 'lost-to-client'},
     'roce-credits-8': {'delay', 'few-credits'},
     'roce-credits-128': {'delay'},
+    'roce-long-call': {'nfs-failed'}, # extended attributes that are too large for the disk: NFS4ERR_NOSPC
     'iwarp-loss': {'lost-to-client', 'lost-to-server'},
     # nothing was done to it; but its truth.json has xprt_timer and xprt_retransmit of a NULL Call after 61 s
     'iwarp-nfs41-mini': {'unanswered'},
