@@ -70,13 +70,30 @@ static void tcp_delivered(struct rpcrdma_flow *flow, struct flow_conn *conn)
         flow_credit_delivered(flow->credits, conn);
 }
 
+/* An Ack of the first packets, which the set-up shows, may stand before them. */
+RPCRDMA_RARE static bool acked_first(struct rpcrdma_flow *flow, struct flow_direction *asked,
+                                     const struct rpcrdma_op *op)
+{
+    enum { EARLY = 64 };
+    uint32_t psn;
+
+    if (op->kind != RPCRDMA_OP_ACK || op->flags & RPCRDMA_OP_ACK_OR_NAK ||
+        !flow_stream_begins(asked, op->seq, &psn) || rpcrdma_psn_diff(op->seq, psn) < 0 ||
+        rpcrdma_psn_diff(op->seq, psn) >= EARLY)
+        return false;
+    asked->delivery = flow_delivery_new(&flow->context.memory);
+    return asked->delivery != NULL;
+}
+
 void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
                         const struct rpcrdma_op *op)
 {
     struct flow_direction *asked =
         dir->conn ? flow_conn_direction(dir->conn, 1 - dir->index) : NULL;
 
-    if (op->carrier == RPCRDMA_CARRIER_IWARP || !asked || !asked->delivery)
+    if (op->carrier == RPCRDMA_CARRIER_IWARP || !asked)
+        return;
+    if (RPCRDMA_SELDOM(!asked->delivery) && !acked_first(flow, asked, op))
         return;
     if (!dir->delivery)
         dir->delivery = flow_delivery_new(&flow->context.memory);

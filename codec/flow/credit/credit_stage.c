@@ -328,9 +328,9 @@ RPCRDMA_APART static void acked(struct credit_conn *cc, struct flow_conn *conn, 
     struct credit_sender *sent = &cc->sender[1 - sender];
 
     credit_conn_heard(cc, sender, op);
+    credit_rnr_acked(sent, psn);
     if (!sent->started)
         return;
-    credit_rnr_acked(sent, psn);
     if (awaits(&cc->side[sender]))
         reached(cc, sender, (struct rpcrdma_credit_at){op->time_ns, op->frame},
                 place_of(sent, conn, psn));

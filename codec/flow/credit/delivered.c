@@ -57,13 +57,23 @@ void credit_conn_heard(struct credit_conn *cc, int end, const struct rpcrdma_op 
                            (op->kind == RPCRDMA_OP_ACK && !(op->flags & RPCRDMA_OP_ACK_OR_NAK));
 }
 
+/* Its Ack stands before it, as where a capture has the two directions from two ports. */
+static bool acked_before(const struct credit_sender *sent, rpcrdma_stream_position place)
+{
+    enum { PSN = 0xffffff, EARLY = 64 };
+    int32_t ahead = sent->acked ? rpcrdma_psn_diff(sent->acked_psn, (uint32_t)place & PSN) : -1;
+
+    return ahead >= 0 && ahead < EARLY;
+}
+
 bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,
                               const struct rpcrdma_credit_reply *reply)
 {
     struct credit_side *side = &cc->side[requester];
     struct rpcrdma_credit_account *account = side->account;
 
-    if (!acknowledged(cc, requester) || !rpcrdma_credit_call_in_flight(reply->call))
+    if (!acknowledged(cc, requester) || !rpcrdma_credit_call_in_flight(reply->call) ||
+        acked_before(&cc->sender[1 - requester], reply->place))
         return false;
     if (side->unheard || account->replies_passed.count >= UNHEARD_MOST)
         side->unheard = !heard(cc, requester);

@@ -256,6 +256,11 @@ bool flow_delivery_answered(const struct flow_delivery *d)
     return d->answered;
 }
 
+bool flow_delivery_acked_early(const struct flow_delivery *d)
+{
+    return delivery_extra(d)->early_frame != 0;
+}
+
 const struct flow_recovery *flow_delivery_recovery(const struct flow_delivery *d)
 {
     static const struct flow_recovery never = {0};

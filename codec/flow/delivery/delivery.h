@@ -136,6 +136,10 @@ void flow_delivery_end(struct flow_delivery *d);
 /* Whether this end's answers are in the capture. */
 bool flow_delivery_answered(const struct flow_delivery *d);
 
+/* Acks of what had not passed yet are in the capture: it has the two directions from two ports or
+ * queues, whose times do not fit. */
+bool flow_delivery_acked_early(const struct flow_delivery *d);
+
 /* Why something was retransmitted. */
 enum flow_recovery_cause {
     FLOW_RECOVERY_UNKNOWN,   /* a timer ran out: it was lost, or its answer, or an end was slow */

@@ -15,7 +15,8 @@
 
 enum { ANOTHER_QP = 1 << 20, FIRST_POSITION = 1 << 25 };
 enum { FEW_MISSING = 64 }; /* not captured, at the ends of what was */
-enum { EARLY = 64 };       /* a capture shows an Ack so many packets before its request, no more */
+enum { EARLY = 64 };       /* a capture shows an Ack so many packets before its request, no more; */
+#define EARLY_NS INT64_C(20000000) /* and for so long: ports or queues whose clocks differ */
 
 RPCRDMA_RARE static void start(struct flow_delivery *d, uint32_t psn)
 {
@@ -23,6 +24,17 @@ RPCRDMA_RARE static void start(struct flow_delivery *d, uint32_t psn)
     d->next = FIRST_POSITION + psn;
     d->through = d->served = d->next;
     d->answer_next = d->next;
+}
+
+/* Acks may stand before the first. */
+RPCRDMA_RARE static void start_behind_acks(struct flow_delivery *d, uint32_t psn)
+{
+    const struct extra *extra = delivery_extra(d);
+    int32_t ahead = rpcrdma_psn_diff(extra->early_psn, psn);
+
+    start(d, psn);
+    if (extra->early_frame != 0 && ahead >= 0 && ahead < EARLY)
+        d->through = position_of_psn(d, extra->early_psn) + 1;
 }
 
 void flow_delivery_begins(struct flow_delivery *d, uint32_t psn, uint32_t first)
@@ -186,16 +198,46 @@ static void remember_request(struct recent *r, const struct flow_delivery *d,
     r->udp_port = op->udp_port;
 }
 
+/* Where a capture has the two directions from two ports or queues, each with its own delay, Acks
+ * may stand before what they acknowledge: it had arrived, at the latest when it passed. */
+RPCRDMA_RARE static void acked_before(struct flow_delivery *d, const struct rpcrdma_op *op,
+                                      uint64_t at)
+{
+    const struct extra *extra = delivery_extra(d);
+    const struct transmission *t = transmission_newest(d);
+    int64_t early_ns;
+
+    if (at + EARLY < d->through) {
+        d->through = at; /* an Ack of what was not sent: its receiver ignored it, too */
+        return;
+    }
+    if (t->open || t->last >= d->through || extra->early_frame == 0 ||
+        __builtin_sub_overflow(op->time_ns, extra->early_ns, &early_ns) || early_ns < 0 ||
+        early_ns > EARLY_NS)
+        return;
+    transmission_answered_before(d, extra->early_frame, op->time_ns);
+}
+
+RPCRDMA_RARE static void acked_early(struct flow_memory *memory, struct flow_delivery *d,
+                                     const struct rpcrdma_op *op)
+{
+    if (!delivery_make_extra(memory, d))
+        return;
+    d->extra->early_frame = op->frame;
+    d->extra->early_ns = op->time_ns;
+    d->extra->early_psn = op->seq;
+}
+
 /* What was not sent before. */
 static RPCRDMA_INLINE void progress(struct flow_memory *memory, struct flow_delivery *d,
                                     const struct rpcrdma_op *op, uint64_t at, uint32_t packets)
 {
     d->progress_tap = d->tap;
-    if (at + EARLY < d->through)
-        d->through = at; /* an Ack of what was not sent: its receiver ignored it, too */
     d->repeating = false;
     d->progress_ns = op->time_ns;
     new_request(memory, d, op, at, packets);
+    if (at < d->through)
+        acked_before(d, op, at);
 }
 
 /* Any but the next one, of which no other is remembered. */
@@ -207,7 +249,7 @@ RPCRDMA_RARE static void any_request(struct flow_memory *memory, struct flow_del
 
     remember_request(&now, d, op);
     if (!d->started)
-        start(d, op->seq);
+        start_behind_acks(d, op->seq);
     d->repeats = origin_twice(memory, d, &now, op->frame);
     d->repeat = d->copied ? RPCRDMA_REPEAT_ELSEWHERE : RPCRDMA_REPEAT_DUPLICATE;
     if (d->copied)
@@ -499,8 +541,11 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         }
         origin_note(back, op->kind, op->seq, op->ip_id);
     }
-    if (!d->started)
+    if (!d->started) {
+        if (op->kind == RPCRDMA_OP_ACK && !(op->flags & RPCRDMA_OP_ACK_OR_NAK))
+            acked_early(memory, d, op);
         return false;
+    }
     at = position_of_psn(d, op->seq);
     if (at > d->next + ANOTHER_QP || at + ANOTHER_QP < d->next)
         return false;
@@ -538,5 +583,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         came_late(d, at);
     if (d->not_ready && d->rare && at >= d->rare->nak_at)
         d->naked = d->not_ready = false; /* what was refused was retransmitted, seen or not */
+    if (at >= d->next)
+        acked_early(memory, d, op);
     return transmission_answered(d, at, op->frame, op->time_ns, INT64_MAX);
 }

@@ -334,6 +334,11 @@ static void one_answered(struct flow_delivery *d, struct transmission *t, uint64
     d->pending++;
 }
 
+void transmission_answered_before(struct flow_delivery *d, uint64_t frame, int64_t time_ns)
+{
+    several_answered(d, d->through - 1, frame, time_ns, INT64_MAX);
+}
+
 RPCRDMA_HOT bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame,
                                        int64_t time_ns, int64_t waits_ns)
 {

@@ -207,6 +207,9 @@ struct extra {
     struct originals originals[2];    /* of requests and of responses. Owned */
     uint64_t skipped, skipped_end;    /* the latest gap in responses, whatever stands there */
     int64_t skipped_ns, responded_ns; /* when that showed; and when the latest response passed */
+    uint64_t early_frame;             /* the latest Ack of what had not passed yet; 0: none */
+    int64_t early_ns;
+    uint32_t early_psn; /* where nothing had passed before */
 };
 
 /* What each packet asks comes first, what a loss leaves last but for what it begins with: of many
@@ -369,6 +372,10 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
  * its sender; then the shortest time of all counts. True: a record more is delivered. */
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
                            int64_t waits_ns);
+
+/* The newest, and what stands before it, was acknowledged before it passed (time_ns), by `frame`.
+ */
+void transmission_answered_before(struct flow_delivery *d, uint64_t frame, int64_t time_ns);
 
 /* Acks are captured: what one acknowledges has arrived, and nothing else. */
 void transmission_first_ack(struct flow_delivery *d);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/delivery.h"
 #include "flow/rpc/check.h"
 
 /*
@@ -168,6 +169,17 @@ static bool still_in_use(const struct rpc_slot_request *before, const struct rpc
            (before->reply_frame > t->pub.call_frame && before->over_ns >= t->pub.call_time_ns);
 }
 
+/* The Reply that made the slot free passed a moment behind, and the directions' times do not fit.
+ */
+static bool may_be_free(const struct rpc_slot_request *before, const struct rpc_transaction *t)
+{
+    const int64_t moment = 20000000;
+    const struct flow_delivery *d = rpc_delivery_towards(t->conn, t->pub.caller_end);
+
+    return d && flow_delivery_acked_early(d) && before->reply_frame != 0 &&
+           before->over_ns - t->pub.call_time_ns < moment;
+}
+
 /* What came meanwhile may have settled the doubt. */
 static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
@@ -180,7 +192,7 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     uint32_t slots;
 
     if (t->slot_doubt & RPC_SLOT_IN_USE && known && is(&slot->last, t) &&
-        still_in_use(&slot->before, t))
+        still_in_use(&slot->before, t) && !may_be_free(&slot->before, t))
         add(rpcs, t,
             whole || (slot->before.conn == slot->last.conn && rpc_session_followed(t->conn)),
             RPCRDMA_RULE_SLOT_IN_USE, RPCRDMA_RULE_SLOT_IN_USE_UNSURE, 0, ddp->slot,
@@ -218,12 +230,28 @@ void rpc_slot_answered(const struct rpc_transaction *t)
         over(&slot->before, t->pub.reply_frame, t->pub.reply_time_ns);
 }
 
+/* The frame of the Ack of its Reply, where that stands before it (the two directions were captured
+ * at two ports): the client had it then. 0: it does not. */
+static uint64_t acked_before(const struct rpc_transaction *t)
+{
+    const struct rpc_place *place = &t->reply_place;
+    const struct flow_delivery *d =
+        place->set ? rpc_delivery_towards(t->conn, 1 - place->sender) : NULL;
+    struct rpcrdma_delivery reply;
+
+    if (!d || !flow_delivery_acked_early(d))
+        return 0;
+    rpc_delivery_find(t, place, &reply);
+    return reply.state == RPCRDMA_DELIVERED && reply.frame < t->pub.reply_frame ? reply.frame : 0;
+}
+
 void rpc_slot_end(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     struct rpc_slot *slot = t->slot;
     /* one that is never answered, for its connection is lost, is over then */
     const bool answered = t->pub.reply_frame != 0;
-    uint64_t frame = answered ? t->pub.reply_frame : rpcs->context->frame;
+    uint64_t early = acked_before(t);
+    uint64_t frame = early ? early : answered ? t->pub.reply_frame : rpcs->context->frame;
     int64_t time_ns = answered ? t->pub.reply_time_ns : rpcs->context->time_ns;
 
     if (t->slot_doubt)

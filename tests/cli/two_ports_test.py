@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Captures of the two directions from two ports or queues, one of them stamped late: Acks stand before what they
+acknowledge. What it says of them is what it says of the same packets in order, but for that much of time."""
+import json
+import os
+import sys
+
+from command import CAPTURES, CommandTest, capture, main
+import pcap
+
+sys.path[:0] = [os.path.join(CAPTURES, 'generate')]
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+
+SECOND, MICRO = 10**9, 1000
+IPV4_SOURCE = slice(26, 30)
+
+
+class TwoPorts(CommandTest):
+    def late(self, packets, server, late_ns):
+        """Those of the server late by that much, in the order of their times."""
+        path = os.path.join(self.folder, 'two_ports.pcap')
+        server = bytes(int(part) for part in server.split('.'))
+        stamped = [one._replace(time_ns=one.time_ns + late_ns * (one.data[IPV4_SOURCE] == server)) for one in packets]
+        pcap.write(path, sorted(stamped, key=lambda one: one.time_ns))
+        return path
+
+    def lines(self, *arguments):
+        return [json.loads(line) for line in self.run_command(*arguments).splitlines()]
+
+    def test_quick_network(self):
+        """An RPC every two seconds, each packet 5 us behind the one before: not one takes until the next."""
+        def talk(c, _):
+            for _ in range(12):
+                c.null()
+                c.clock.now += 2 * SECOND
+        packets = rules.packets_of(talk, True)
+        for late in (0, 1, 4, 8, 20):
+            path = self.late(packets, rule_talk.SERVER, late * MICRO)
+            rpcs = self.lines('rpcs', '--json', path)
+            self.assertEqual(len(rpcs), 12)
+            for one in rpcs:
+                self.assertLess(one['latency_ns'], (late + 100) * MICRO, late)
+                self.assertEqual(one['reply_delivery']['state'], 'delivered', late)
+            report, = self.lines('report', '--json', path)
+            self.assertEqual((report['verdict'], report['causes']), ('healthy', []), late)
+            points, = self.lines('credits', '--json', '--summary', path)
+            self.assertEqual(points['connections'][0]['directions'][0]['in_flight']['max'], 1, late)
+
+    def test_recordings(self):
+        """No slot is in use twice, and nothing takes seconds."""
+        for name in ('roce-nfs41-callback', 'roce-nfs3-mini'):
+            whole = self.lines('rpcs', '--json', capture(name))
+            for late in (200, 500, 1000):
+                path = self.late(self.packets(name), '192.168.77.1', late * MICRO)
+                rpcs = self.lines('rpcs', '--json', path)
+                self.assertEqual([one['xid'] for one in rpcs], [one['xid'] for one in whole])
+                for one, other in zip(rpcs, whole):
+                    self.assertAlmostEqual(one['latency_ns'], other['latency_ns'], delta=4 * MICRO * 1000, msg=(name, late))
+                self.run_command('check', path, errors=1)
+
+
+if __name__ == '__main__':
+    main()
