@@ -150,6 +150,7 @@ static void largest(const struct report *r, char *text, size_t size)
     const struct report_flaws flaws = report_flaws(r);
     const struct group *most = NULL;
     bool kept = flaws.retransmitted + flaws.lost + flaws.at_limit > 0 || !flaws.known;
+    char above_all[REPORT_TIME] = "";
     int which = 0;
 
     for (int i = 1; i < N_SHARES; i++)
@@ -165,10 +166,11 @@ static void largest(const struct report *r, char *text, size_t size)
     }
     if (!most)
         return;
-    snprintf(text, size,
-             " The largest share is %s, above all in %s: %.1f ms each of %" PRIu64 ".%s",
-             whose[which], most->name,
-             (double)share(&most->phases, which) / 1e6 / (double)most->n_phases, most->n_phases,
+    if (group_is_named(r->operations, most))
+        snprintf(above_all, sizeof(above_all), ", above all in %s: %.1f ms each of %" PRIu64,
+                 most->name, (double)share(&most->phases, which) / 1e6 / (double)most->n_phases,
+                 most->n_phases);
+    snprintf(text, size, " The largest share is %s%s.%s", whose[which], above_all,
              which == SHARE_SERVER && r->n_causes == 0 && !r->undecided && !kept
                  ? " Neither the network nor credits kept them waiting."
                  : "");

@@ -145,6 +145,11 @@ static void name_of(const struct groups *groups, const struct rpc *rpc, char *na
     }
 }
 
+bool group_is_named(const struct groups *groups, const struct group *group)
+{
+    return group != groups->others && strcmp(group->name, "?") != 0;
+}
+
 const char *group_title(const struct groups *groups, const struct group *group,
                         char text[ADDRESS_SIZE])
 {

@@ -140,6 +140,9 @@ struct groups_shown {
     bool histogram;
 };
 
+/* It is one thing, and the capture has its name: not "?", nor "(others)". */
+bool group_is_named(const struct groups *groups, const struct group *group);
+
 /* Its name as people read it: of a client or server the host's, if a capture has one. */
 const char *group_title(const struct groups *groups, const struct group *group,
                         char text[ADDRESS_SIZE]);

@@ -38,6 +38,14 @@ class SnapLength(CommandTest):
                 self.assertEqual(sum(row['rule'] == 'rpc-cut' for row in rows),
                                  sum(rule == 'rpc-cut' for _, _, rule, _ in rpcs))
 
+    def test_largest_share(self):
+        """report names the operation that most time went to, or none where its name was not captured."""
+        for name, n, named in (('roce-nfs3-mini', 112, False), ('roce-nfs3-mini', 200, True), ('iwarp-nfs3-mini', 200, True)):
+            with self.subTest(name=name, n=n):
+                text = ' '.join(self.run_command('report', self.cut(name, n)).split())
+                self.assertRegex(text, r'The largest share is [^,]+, above all in NFS(ACL)? V3 \w+: ' if named else
+                                       r'The largest share is [^,.]+\. (CAPTURE|Neither)')
+
     def test_missing_reply(self):
         """A Reply is not captured: the cut Calls behind it are Calls all the same."""
         for name, n in (('roce-nfs3-mini', 128), ('roce-nfs41-callback', 110), ('iwarp-nfs3-mini', 128)):
