@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bounded_text.h"
 #include "command.h"
 #include "options.h"
 #include "out/escape.h"
@@ -27,10 +28,9 @@ __attribute__((format(printf, 3, 0))) static void say(const char *who, const cha
     char words[WORDS], line[LINE];
     size_t n;
 
-    words[0] = '\0';
     if (complains_first)
         complains_first(complains_context);
-    if (vsnprintf(words, sizeof(words), format, args) >= WORDS)
+    if (bounded_text(words, sizeof(words), format, args) >= WORDS)
         memcpy(words + WORDS - sizeof("..."), "...", sizeof("..."));
     n = (size_t)snprintf(line, sizeof(line), "rpcrdma%s%s: ", who ? " " : "", who ? who : "");
     escape_text(line + n, sizeof(line) - n - 100, words);

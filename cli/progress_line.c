@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "bounded_text.h"
 #include "command.h"
 
 /* How many characters fit: the last column is left free, where some terminals begin a new line. */
@@ -30,17 +31,17 @@ void progress_line_add(struct progress_line *line, const char *format, ...)
 {
     char text[PROGRESS_COLUMNS];
     va_list args;
-    int n;
+    size_t n;
 
     va_start(args, format);
-    n = vsnprintf(text, sizeof(text), format, args);
+    n = bounded_text(text, sizeof(text), format, args);
     va_end(args);
-    if (n < 0 || line->n + (size_t)n > line->room) {
+    if (line->n + n > line->room) {
         line->room = line->n; /* nor what is less important, in its place */
         return;
     }
-    memcpy(line->text + line->n, text, (size_t)n);
-    line->n += (size_t)n;
+    memcpy(line->text + line->n, text, n);
+    line->n += n;
 }
 
 /* The line, and blanks over what is left of the one before. */

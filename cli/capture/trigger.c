@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "bounded_text.h"
 #include "filter/message_values.h"
 #include "out/connection.h"
 #include "rpcs/details.h"
@@ -118,7 +119,7 @@ __attribute__((format(printf, 2, 3))) static void meet(struct capture_trigger *t
         return;
     trigger->met = true;
     va_start(args, format);
-    g_vsnprintf(trigger->what, sizeof(trigger->what), format, args);
+    bounded_text(trigger->what, sizeof(trigger->what), format, args);
     va_end(args);
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bounded_text.h"
 #include "out/escape.h"
 #include "out/view.h"
 
@@ -54,7 +55,7 @@ void html_put(struct out *out, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    bounded_text(text, sizeof(text), format, args);
     va_end(args);
     out_text(out, text);
 }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bounded_text.h"
+
 enum { NAME = 19, OPERATIONS = 12, CLIENTS = 5 };
 
 void report_line(struct out *out, const char *format, ...)
@@ -15,7 +17,7 @@ void report_line(struct out *out, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    bounded_text(text, sizeof(text), format, args);
     va_end(args);
     out_text(out, text);
     out_line(out);

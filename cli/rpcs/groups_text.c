@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bounded_text.h"
 #include "columns.h"
 #include "out/escape.h"
 #include "rpcs/groups.h"
@@ -22,7 +23,7 @@ __attribute__((format(printf, 3, 0))) static void put_formatted(struct out *out,
 {
     char text[64];
 
-    g_vsnprintf(text, sizeof(text), format, args);
+    bounded_text(text, sizeof(text), format, args);
     put_column(out, width, text);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounded_text.h"
 #include "source/spill.h"
 
 static void say(char **to, const char *name, const char *format, va_list args)
@@ -16,7 +17,7 @@ static void say(char **to, const char *name, const char *format, va_list args)
     int n = snprintf(line, sizeof(line), "%s: ", name);
 
     if (n > 0 && n < FEED_ERROR_SIZE)
-        vsnprintf(line + n, sizeof(line) - (size_t)n, format, args);
+        bounded_text(line + n, sizeof(line) - (size_t)n, format, args);
     feed_set_error(to, line);
 }
 
