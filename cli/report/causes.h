@@ -4,6 +4,8 @@
 
 /* What the files of rules share: causes.c and causes_*.c. */
 
+#include <string.h>
+
 #include "report/report.h"
 
 /* About the connection that is looked at; valid until the next one is added. */
@@ -94,6 +96,29 @@ static inline const struct report_connection *report_numbered(const struct repor
                                                               uint32_t number)
 {
     return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
+}
+
+/* Of its server, or of its client. */
+static inline const struct rpcrdma_address *report_host(const struct rpcrdma_connection *c,
+                                                        bool server)
+{
+    int end = report_server_end(c);
+
+    return &c->end[server ? end : 1 - end].address;
+}
+
+/* By the address of these ends, in an order of no meaning; 0: it is one host. */
+static inline int report_compare_hosts(const struct report_connection *a,
+                                       const struct report_connection *b, bool server)
+{
+    return memcmp(report_host(&a->pub, server), report_host(&b->pub, server),
+                  sizeof(struct rpcrdma_address));
+}
+
+static inline bool report_same_hosts(const struct report_connection *a,
+                                     const struct report_connection *b)
+{
+    return report_compare_hosts(a, b, true) == 0 && report_compare_hosts(a, b, false) == 0;
 }
 
 static inline double report_seconds(int64_t ns)

@@ -19,15 +19,6 @@ void report_cause_lasted(struct report_cause *cause, enum report_failure how, in
     cause->until_ns = MAX(until_ns, since_ns);
 }
 
-static int compare_ends(const struct report_connection *a, const struct report_connection *b,
-                        bool server)
-{
-    int x = report_server_end(&a->pub), y = report_server_end(&b->pub);
-
-    return memcmp(&a->pub.end[server ? x : 1 - x].address, &b->pub.end[server ? y : 1 - y].address,
-                  sizeof(a->pub.end[x].address));
-}
-
 /* Of a server that is restarted, all clients are alike. */
 static bool of_server(const struct report_cause *cause)
 {
@@ -40,8 +31,8 @@ static int compare_kinds(const struct report_cause *a, const struct report_cause
 
     if (a->id != b->id || a->how != b->how)
         return a->id != b->id ? (int)a->id - (int)b->id : (int)a->how - (int)b->how;
-    order = compare_ends(a->of, b->of, true);
-    return order || of_server(a) ? order : compare_ends(a->of, b->of, false);
+    order = report_compare_hosts(a->of, b->of, true);
+    return order || of_server(a) ? order : report_compare_hosts(a->of, b->of, false);
 }
 
 static gint by_kind(gconstpointer a, gconstpointer b)

@@ -35,10 +35,8 @@ static void tell_reason(const struct report_tries *tries, char text[200])
 
 static bool same_hosts(const struct rpcrdma_connection *c, const struct report_service *of)
 {
-    int end = report_server_end(c);
-
-    return memcmp(&c->end[end].address, &of->server, sizeof(of->server)) == 0 &&
-           memcmp(&c->end[1 - end].address, &of->client, sizeof(of->client)) == 0;
+    return memcmp(report_host(c, true), &of->server, sizeof(of->server)) == 0 &&
+           memcmp(report_host(c, false), &of->client, sizeof(of->client)) == 0;
 }
 
 /* The same client's, in use all the while; 0: none. */

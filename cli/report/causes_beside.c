@@ -4,18 +4,8 @@
 #include "report/causes.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "times.h"
-
-static bool same_end(const struct report_connection *a, const struct report_connection *b,
-                     bool server)
-{
-    int x = report_server_end(&a->pub), y = report_server_end(&b->pub);
-
-    return memcmp(&a->pub.end[server ? x : 1 - x].address, &b->pub.end[server ? y : 1 - y].address,
-                  sizeof(a->pub.end[0].address)) == 0;
-}
 
 /* What else listens there was perhaps not restarted with it. */
 static bool same_port(const struct report_connection *a, const struct report_connection *b)
@@ -50,7 +40,7 @@ guint report_answered_beside(const struct report *r, const struct report_connect
     while (until_ns > since_ns && g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *other = one;
 
-        n += other != c && same_end(other, c, true) && same_end(other, c, false) &&
+        n += other != c && report_same_hosts(other, c) &&
              answered(&other->answers, since_ns, until_ns);
     }
     return n;
@@ -67,7 +57,7 @@ guint report_survived(const struct report *r, const struct report_connection *c,
     while (g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *other = one;
 
-        n += other != c && same_end(other, c, true) && same_port(other, c) &&
+        n += other != c && report_compare_hosts(other, c, true) == 0 && same_port(other, c) &&
              spans(&other->answers, since_ns, until_ns);
     }
     return n;

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #define SECOND INT64_C(1000000000)
 #define WITHIN_NS (30 * SECOND) /* as `check`'s rule of this name */
@@ -200,17 +199,12 @@ static void reconnect_storm(struct report *r, const struct breaks *sum)
 /* Of the same two hosts, as several mounts, or several connections of one, break together. */
 static struct breaks *of_hosts(GArray *all, const struct report_connection *c)
 {
-    int server = report_server_end(&c->pub);
     struct breaks none = {.first = c};
 
     for (guint i = 0; i < all->len; i++) {
         struct breaks *one = &g_array_index(all, struct breaks, i);
-        int other = report_server_end(&one->first->pub);
 
-        if (memcmp(&one->first->pub.end[other].address, &c->pub.end[server].address,
-                   sizeof(c->pub.end[0].address)) == 0 &&
-            memcmp(&one->first->pub.end[1 - other].address, &c->pub.end[1 - server].address,
-                   sizeof(c->pub.end[0].address)) == 0)
+        if (report_same_hosts(one->first, c))
             return one;
     }
     g_array_append_val(all, none);

@@ -82,7 +82,7 @@ static void add_failed(struct report_server *one, enum report_level level,
 void report_served(struct report *r, const struct rpcrdma_connection *c,
                    const struct report_tally *t)
 {
-    const struct rpcrdma_address *address = &c->end[report_server_end(c)].address;
+    const struct rpcrdma_address *address = report_host(c, true);
     struct report_server *one = r->servers;
     unsigned i = 0;
 

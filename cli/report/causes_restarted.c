@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "plural.h"
 #include "times.h"
@@ -111,11 +110,6 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
     return true;
 }
 
-static const struct rpcrdma_address *server_of(const struct report_connection *c)
-{
-    return &c->pub.end[report_server_end(&c->pub)].address;
-}
-
 struct report_restart report_restart(const struct report *r, const struct report_connection *c)
 {
     struct report_restart found = {0};
@@ -126,7 +120,7 @@ struct report_restart report_restart(const struct report *r, const struct report
     while (g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *other = one;
 
-        if (memcmp(server_of(other), server_of(c), sizeof(*server_of(c))) != 0 ||
+        if (report_compare_hosts(other, c, true) != 0 ||
             (other != c && other->pub.first_time_ns < c->trouble.resent_since_ns))
             continue;
         found.refused |=

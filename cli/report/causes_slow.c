@@ -21,9 +21,8 @@ static bool one_of_several(const struct report *r, const struct rpcrdma_address 
     g_hash_table_iter_init(&each, r->connections);
     while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *c = one;
-        int which = server ? report_server_end(&c->pub) : 1 - report_server_end(&c->pub);
 
-        found = c->messages > 0 && memcmp(&c->pub.end[which].address, end, sizeof(*end)) != 0;
+        found = c->messages > 0 && memcmp(report_host(&c->pub, server), end, sizeof(*end)) != 0;
     }
     return found;
 }
