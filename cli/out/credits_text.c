@@ -2,7 +2,6 @@
 #include "out/credits.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "out/line.h"
 #include "out/view.h"
@@ -33,70 +32,50 @@ static void put_duration(struct out *out, uint64_t ns)
 {
     static const char *const units[] = {"ns", "us", "ms", "s"};
     double value = (double)ns;
-    char text[40];
     int unit = 0;
 
     while (value >= 1000 && unit < 3) {
         value /= 1000;
         unit++;
     }
-    snprintf(text, sizeof(text),
-             value < 10    ? "%.2f %s"
-             : value < 100 ? "%.1f %s"
-                           : "%.0f %s",
-             value, units[unit]);
-    out_text(out, text);
+    out_format(out,
+               value < 10    ? "%.2f %s"
+               : value < 100 ? "%.1f %s"
+                             : "%.0f %s",
+               value, units[unit]);
 }
 
 static void put_seconds(struct out *out, int64_t ns)
 {
-    char text[40];
-
-    snprintf(text, sizeof(text), "%.6f", (double)ns / 1e9);
-    out_text(out, text);
+    out_format(out, "%.6f", (double)ns / 1e9);
 }
 
 static void put_counts(struct out *out, const struct rpcrdma_credit_result *r)
 {
-    char text[200];
-
     if (r->counting)
-        snprintf(text, sizeof(text), "    %" PRIu64 " message%s", r->messages, plural(r->messages));
+        out_format(out, "    %" PRIu64 " message%s", r->messages, plural(r->messages));
     else
-        snprintf(text, sizeof(text),
-                 "    %" PRIu64 " Call%s, %" PRIu64 " Repl%s, %" PRIu64 " unanswered", r->calls,
-                 plural(r->calls), r->replies, r->replies == 1 ? "y" : "ies", r->unanswered);
-    out_text(out, text);
-    if (r->undelivered > 0) {
-        snprintf(text, sizeof(text), " (%" PRIu64 " of them: the Reply was never delivered)",
-                 r->undelivered);
-        out_text(out, text);
-    }
-    if (r->retransmitted > 0) {
-        snprintf(text, sizeof(text), ", %" PRIu64 " retransmitted", r->retransmitted);
-        out_text(out, text);
-    }
-    if (r->earlier > 0) {
-        snprintf(text, sizeof(text), ", %" PRIu64 " Replies to Calls from before", r->earlier);
-        out_text(out, text);
-    }
-    if (r->missed > 0) {
-        snprintf(text, sizeof(text), ", %" PRIu64 " Replies not captured", r->missed);
-        out_text(out, text);
-    }
-    if (r->counting && r->remaining_known) {
-        snprintf(text, sizeof(text), ", %" PRId64 " more allowed, at least %" PRId64,
-                 r->remaining_last, r->remaining_min);
-        out_text(out, text);
-    }
+        out_format(out, "    %" PRIu64 " Call%s, %" PRIu64 " Repl%s, %" PRIu64 " unanswered",
+                   r->calls, plural(r->calls), r->replies, r->replies == 1 ? "y" : "ies",
+                   r->unanswered);
+    if (r->undelivered > 0)
+        out_format(out, " (%" PRIu64 " of them: the Reply was never delivered)", r->undelivered);
+    if (r->retransmitted > 0)
+        out_format(out, ", %" PRIu64 " retransmitted", r->retransmitted);
+    if (r->earlier > 0)
+        out_format(out, ", %" PRIu64 " Replies to Calls from before", r->earlier);
+    if (r->missed > 0)
+        out_format(out, ", %" PRIu64 " Replies not captured", r->missed);
+    if (r->counting && r->remaining_known)
+        out_format(out, ", %" PRId64 " more allowed, at least %" PRId64, r->remaining_last,
+                   r->remaining_min);
     out_line(out);
     if (!r->in_flight.known)
         return;
-    snprintf(
-        text, sizeof(text),
+    out_format(
+        out,
         "    in flight: mean %.2f, p50 %" PRIu64 ", p95 %" PRIu64 ", p99 %" PRIu64 ", max %" PRIu64,
         r->in_flight.mean, r->in_flight.p50, r->in_flight.p95, r->in_flight.p99, r->in_flight.max);
-    out_text(out, text);
     out_literal(out, "; over ");
     put_duration(out, r->measured_ns);
     out_literal(out, ", busy ");

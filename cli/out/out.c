@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bounded_text.h"
 #include "out/escape.h"
 #include "out/hex.h"
 
@@ -190,6 +191,23 @@ void out_name_or_number(struct out *out, const char *name, const char *what, uin
         return;
     out_char(out, ' ');
     out_u64(out, v);
+}
+
+void out_format_args(struct out *out, const char *format, va_list args)
+{
+    char text[1024];
+
+    bounded_text(text, sizeof(text), format, args);
+    out_text(out, text);
+}
+
+void out_format(struct out *out, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    out_format_args(out, format, args);
+    va_end(args);
 }
 
 void out_u64_padded(struct out *out, uint64_t v, size_t width)

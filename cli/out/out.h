@@ -10,6 +10,7 @@
  * reports it. Callers need not test in between, but may look at out->error to stop early.
  */
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -128,6 +129,11 @@ void out_hex_bytes(struct out *out, const uint8_t *p, size_t n);
 
 /* n blanks. */
 void out_blanks(struct out *out, size_t n);
+
+/* As printf does, up to 1023 bytes: what is longer is cut. */
+__attribute__((format(printf, 2, 3))) void out_format(struct out *out, const char *format, ...);
+__attribute__((format(printf, 2, 0))) void out_format_args(struct out *out, const char *format,
+                                                           va_list args);
 
 /* Text from outside (a file name, an interface's name), as escape.h shows it. */
 void out_foreign(struct out *out, const char *text);

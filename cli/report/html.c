@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bounded_text.h"
 #include "out/escape.h"
 #include "out/view.h"
 
@@ -51,13 +50,11 @@ static const char tail[] =
 
 void html_put(struct out *out, const char *format, ...)
 {
-    char text[1024];
     va_list args;
 
     va_start(args, format);
-    bounded_text(text, sizeof(text), format, args);
+    out_format_args(out, format, args);
     va_end(args);
-    out_text(out, text);
 }
 
 /* Text from outside, or with signs that HTML takes for its own. */

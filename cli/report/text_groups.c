@@ -7,19 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bounded_text.h"
-
 enum { NAME = 19, OPERATIONS = 12, CLIENTS = 5 };
 
 void report_line(struct out *out, const char *format, ...)
 {
-    char text[512];
     va_list args;
 
     va_start(args, format);
-    bounded_text(text, sizeof(text), format, args);
+    out_format_args(out, format, args);
     va_end(args);
-    out_text(out, text);
     out_line(out);
 }
 
