@@ -12,7 +12,12 @@
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
 
-enum { METRICS_RPCS = 300, METRICS_PAIRS = 300, METRICS_CONNECTIONS = 4096, METRICS_STALLS = 6 };
+enum {
+    METRICS_RPCS = 300,
+    METRICS_PAIRS = 300,
+    METRICS_CONNECTIONS = 4096,
+    METRICS_STALLS = RPCRDMA_STALL_CLIENT_LATE + 1
+};
 
 /* Of what was sent towards one end. */
 struct metrics_path {

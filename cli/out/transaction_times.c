@@ -13,6 +13,8 @@ static const char *stall_text(enum rpcrdma_stall stall)
         [RPCRDMA_STALL_RECEIVER_NOT_READY] = "receiver not ready",
         [RPCRDMA_STALL_CREDITS] = "credits",
         [RPCRDMA_STALL_UNKNOWN] = "retransmitted, cause unknown",
+        [RPCRDMA_STALL_SERVER_LATE] = "the server answered late, nothing was lost",
+        [RPCRDMA_STALL_CLIENT_LATE] = "the client answered late, nothing was lost",
     };
 
     return texts[stall];
@@ -75,6 +77,8 @@ const char *transaction_stall_name(enum rpcrdma_stall stall)
         [RPCRDMA_STALL_RECEIVER_NOT_READY] = "receiver_not_ready",
         [RPCRDMA_STALL_CREDITS] = "credits",
         [RPCRDMA_STALL_UNKNOWN] = "unknown",
+        [RPCRDMA_STALL_SERVER_LATE] = "server_late",
+        [RPCRDMA_STALL_CLIENT_LATE] = "client_late",
     };
 
     return names[stall];

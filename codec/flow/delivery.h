@@ -46,8 +46,10 @@ enum rpcrdma_stall {
     RPCRDMA_STALL_LOST_TO_SERVER,     /* proven: by a Nak, or by the gap it left; */
     RPCRDMA_STALL_LOST_TO_CLIENT,     /* that a timer ran out is no proof */
     RPCRDMA_STALL_RECEIVER_NOT_READY, /* RNR Naks */
-    RPCRDMA_STALL_CREDITS, /* version 2: the next part of a message had to wait for one */
-    RPCRDMA_STALL_UNKNOWN, /* packets were retransmitted; whether any was lost is not known */
+    RPCRDMA_STALL_CREDITS,     /* version 2: the next part of a message had to wait for one */
+    RPCRDMA_STALL_UNKNOWN,     /* packets were retransmitted; whether any was lost is not known */
+    RPCRDMA_STALL_SERVER_LATE, /* what was retransmitted had arrived, as its answers show: the */
+    RPCRDMA_STALL_CLIENT_LATE, /* server, the client, or the way there was late; nothing was lost */
 };
 
 /* Where the time of an RPC went. In this order they follow each other, and their sum is its

@@ -19,6 +19,8 @@ static value_names stall_names = {
     {3, "receiver_not_ready"},
     {4, "credits"},
     {5, "unknown"},
+    {6, "server_late"},
+    {7, "client_late"},
     {0, NULL},
 };
 static value_names flavor_names = {

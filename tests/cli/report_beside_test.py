@@ -147,6 +147,54 @@ class Beside(CommandTest):
                 self.assertEqual((one['confidence'], one['cost_ns'] // SECOND), ('medium', 9))
                 self.assertIn('The client, or the way to it, stood still for 9.0 s on connection 1', one['text'])
 
+    def stalls(self):
+        """Why each RPC stalled."""
+        lines = self.run_command('rpcs', '--json', os.path.join(self.folder, 'beside.pcap')).splitlines()
+        return [rpc['stalled_by'] for rpc in map(json.loads, lines) if rpc.get('stalled_ns')]
+
+    def test_stood_still_before_a_call(self):
+        """The server acknowledges each of a Call's three transmissions after 9 s; or one, as where the others were lost."""
+        for acks, stall in ((3, 'server_late'), (1, 'unknown')):
+            def talk(c, _, acks=acks):
+                c.getattr()
+                xid = c.call(rule_talk.NULL)
+                ack, call = c.packets.pop(), c.packets[-1]
+                for _ in range(2):
+                    c.clock.now += 4 * SECOND
+                    c.packets.append(call._replace(time_ns=c.clock.tick()))
+                c.clock.now += SECOND
+                for _ in range(acks):
+                    c.packets.append(ack._replace(time_ns=c.clock.tick()))
+                c.reply(xid)
+            self.report_of(talk)
+            self.assertEqual(self.stalls(), [stall])
+
+    def test_stood_still_midway(self):
+        """The client stands still behind the first of three Read responses, and the server asks for the other two again: where
+        they come twice then, nothing was lost; where they come once, responses were."""
+        for times, stall, words in ((2, 'client_late', 'the client answered late, nothing was lost'),
+                                    (1, 'lost_to_server', 'lost towards the server')):
+            def talk(c, _, times=times):
+                c.getattr()
+                c.write((3072,))
+                behind = c.packets[-4:] # two responses, the Reply and its Ack
+                del c.packets[-4:]
+                again = bytearray(c.packets[-2].data) # PSN in the BTH; address and length in the RETH
+                again[51:54] = (int.from_bytes(again[51:54], 'big') + 1).to_bytes(3, 'big')
+                again[54:62] = (int.from_bytes(again[54:62], 'big') + 1024).to_bytes(8, 'big')
+                again[66:70] = (2048).to_bytes(4, 'big')
+                c.clock.now += 2 * SECOND
+                c.packets.append(c.packets[-2]._replace(data=bytes(again), time_ns=c.clock.tick()))
+                c.clock.now += 7 * SECOND
+                for some in [behind[:2]] * times + [behind[2:]]:
+                    c.clock.now += 20 * 10**6 # else the network doubled them
+                    c.packets += [one._replace(time_ns=c.clock.tick()) for one in some]
+                c.getattr()
+            causes = [one['cause'] for one in self.report_of(talk)['causes']]
+            self.assertEqual(causes, ['stalled-end' if times == 2 else 'lost-to-server'])
+            self.assertEqual(self.stalls(), [stall])
+            self.assertIn(words, ' '.join(self.run_command('report', os.path.join(self.folder, 'beside.pcap')).split()))
+
     def test_named_connection_is_listed(self):
         """Of thirty connections the one that a cause names stands first in the tables."""
         def talk(c, _):

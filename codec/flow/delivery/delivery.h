@@ -152,6 +152,9 @@ enum flow_recovery_cause {
 struct flow_recovery {
     int64_t time_ns;
     enum flow_recovery_cause cause;
+    /* the latest time in which what a timer made the sender send again had arrived, as answers
+     * show, and was not answered yet: from its first transmission on. 0 to 0: there was none */
+    int64_t late_from_ns, late_until_ns;
 };
 const struct flow_recovery *flow_delivery_recovery(const struct flow_delivery *d);
 

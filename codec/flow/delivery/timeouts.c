@@ -37,6 +37,23 @@ static void answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t fir
     path->late_frame = frame;
 }
 
+/* What was waited for from then until then: nothing of it was lost, not the first time either. */
+static void nothing_lost(struct flow_recovery *recovery, int64_t first_ns, int64_t answered_ns)
+{
+    int64_t ns;
+
+    if (__builtin_sub_overflow(answered_ns, first_ns, &ns) || ns < TIMER_NS)
+        return; /* an Ack that came in another order */
+    if (first_ns > recovery->late_until_ns || answered_ns < recovery->late_from_ns) {
+        recovery->late_from_ns = first_ns;
+        recovery->late_until_ns = answered_ns;
+    }
+    if (first_ns < recovery->late_from_ns)
+        recovery->late_from_ns = first_ns;
+    if (answered_ns > recovery->late_until_ns)
+        recovery->late_until_ns = answered_ns;
+}
+
 /* It came again unanswered, maybe not for the first time. */
 static void await(struct late *late, const struct transmission *t, uint64_t before, uint64_t end,
                   int64_t silence, const struct asked *asked)
@@ -74,6 +91,7 @@ void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
         path->late_timeouts++;
         path->late_timeout_ns += silence;
         answered_late(path, t->first_frame, t->first_ns, t->delivered_ns);
+        nothing_lost(&rare->recovery, t->first_ns, t->delivered_ns);
     } else if (acked(t)) {
         path->acked_timeouts++;
         path->acked_timeout_ns += silence;
@@ -94,8 +112,10 @@ void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
 
 /* Each transmission is answered once, also where one before it had arrived (IBTA 9.7.5.1.2): where
  * there are more answers than were retransmitted since, an earlier one had arrived. */
-static void count_answer(struct rpcrdma_path *path, struct late *late, int64_t time_ns)
+static void count_answer(struct rare *rare, struct late *late, int64_t time_ns)
 {
+    struct rpcrdma_path *path = &rare->path;
+
     if (late->answers++ == 0)
         late->answered_ns = time_ns;
     if (late->answers > late->sent && !late->arrived) {
@@ -114,6 +134,8 @@ static void count_answer(struct rpcrdma_path *path, struct late *late, int64_t t
         late->earlier = 0;
         late->earlier_ns = 0;
     }
+    if (late->arrived && late->earlier == 0)
+        nothing_lost(&rare->recovery, late->first_ns, late->answered_ns);
 }
 
 /* What was sent after all of them has Acks of its own. */
@@ -128,7 +150,7 @@ void delivery_both_acked(struct flow_delivery *d, const struct rpcrdma_op *op, u
         return;
     }
     late->before = at + 1;
-    count_answer(&d->rare->path, late, op->time_ns);
+    count_answer(d->rare, late, op->time_ns);
     if (late->arrived && late->earlier == 0)
         late->before = 0;
 }
@@ -138,5 +160,5 @@ void delivery_both_responded(struct flow_delivery *d, const struct rpcrdma_op *o
     struct late *late = &d->rare->late_read;
 
     if (at + 1 == late->before)
-        count_answer(&d->rare->path, late, op->time_ns);
+        count_answer(d->rare, late, op->time_ns);
 }

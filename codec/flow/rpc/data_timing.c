@@ -8,14 +8,16 @@
  * requests and their responses were between them.
  */
 
-/* Why something was retransmitted after `since`, towards `end`. */
-static enum rpcrdma_stall cause(const struct flow_conn *conn, int end, int64_t since)
+/* Why something was retransmitted after `since`, towards `end`. *asked: what is sent there may have
+ * arrived; later answers may show that. */
+static enum rpcrdma_stall cause(const struct flow_conn *conn, int end, int64_t since, bool *asked)
 {
     const struct flow_delivery *d = rpc_delivery_towards(conn, end);
     const struct flow_recovery *recovery = d ? flow_delivery_recovery(d) : NULL;
 
     if (!recovery || recovery->time_ns == 0 || recovery->time_ns <= since)
         return RPCRDMA_STALL_NONE;
+    *asked = recovery->cause == FLOW_RECOVERY_UNKNOWN || recovery->cause == FLOW_RECOVERY_RESPONSE;
     switch (recovery->cause) {
     case FLOW_RECOVERY_LOST:
         return rpc_lost_towards(conn, end);
@@ -29,11 +31,13 @@ static enum rpcrdma_stall cause(const struct flow_conn *conn, int end, int64_t s
 }
 
 /* Why nothing of it moved since. */
-static enum rpcrdma_stall recovered(const struct flow_conn *conn, int64_t since)
+static enum rpcrdma_stall recovered(const struct flow_conn *conn, int64_t since, uint8_t *asked)
 {
     for (int end = 0; end < 2; end++) {
-        enum rpcrdma_stall why = cause(conn, end, since);
+        bool again = false;
+        enum rpcrdma_stall why = cause(conn, end, since, &again);
 
+        *asked = again ? (uint8_t)(1 + end) : 0;
         if (why != RPCRDMA_STALL_NONE)
             return why;
     }
@@ -92,6 +96,7 @@ void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int send
     struct rpc_data_timing *data = &t->data;
     int64_t since = t->rdma_last_ns;
     enum rpcrdma_stall why;
+    uint8_t asked = 0;
 
     if (!rpcs->context->delivery || arrived(t, 1 - sender, op))
         return;
@@ -105,12 +110,15 @@ void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int send
         rpc_timing_served(t);
         return;
     }
-    why = op->time_ns > since ? recovered(t->conn, since) : RPCRDMA_STALL_NONE;
+    why = op->time_ns > since ? recovered(t->conn, since, &asked) : RPCRDMA_STALL_NONE;
     if (why != RPCRDMA_STALL_NONE) {
         data->waiting_ns += op->time_ns - since;
         data->waiting_for = why;
-        if (op->time_ns - since > data->longest.ns)
+        if (op->time_ns - since > data->longest.ns) {
             data->longest = (struct rpc_wait){op->time_ns - since, t->rdma_last_frame, op->frame};
+            data->longest_since_ns = since;
+            data->asked = asked;
+        }
     } else if (asked_ns != 0 && op->time_ns > asked_ns) {
         data->peer_ns += op->time_ns - asked_ns;
     }

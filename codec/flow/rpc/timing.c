@@ -126,6 +126,25 @@ enum rpcrdma_stall rpc_lost_towards(const struct flow_conn *conn, int end)
     }
 }
 
+/* `why`, unless what was sent again to this end in that time had arrived: then nothing was lost. */
+static enum rpcrdma_stall unless_late(const struct flow_conn *conn, int end, int64_t from_ns,
+                                      int64_t to_ns, enum rpcrdma_stall why)
+{
+    const struct flow_delivery *d = rpc_delivery_towards(conn, end);
+    const struct flow_recovery *recovery = d ? flow_delivery_recovery(d) : NULL;
+
+    if (!recovery || from_ns < recovery->late_from_ns || to_ns > recovery->late_until_ns)
+        return why;
+    switch (flow_conn_public_const(conn)->role[end]) {
+    case RPCRDMA_ROLE_SERVER:
+        return RPCRDMA_STALL_SERVER_LATE;
+    case RPCRDMA_ROLE_CLIENT:
+        return RPCRDMA_STALL_CLIENT_LATE;
+    default:
+        return RPCRDMA_STALL_UNKNOWN;
+    }
+}
+
 static int64_t between(int64_t x, int64_t low, int64_t high)
 {
     return x < low ? low : x > high ? high : x;
@@ -159,8 +178,9 @@ RPCRDMA_RARE static void stall_message(struct rpc_transaction *t, int which, int
                                   d->last_frame};
     stall(&t->pub, &again,
           d->not_ready ? RPCRDMA_STALL_RECEIVER_NOT_READY
-          : d->lost    ? rpc_lost_towards(t->conn, receiver)
-                       : RPCRDMA_STALL_UNKNOWN,
+          : d->lost
+              ? rpc_lost_towards(t->conn, receiver)
+              : unless_late(t->conn, receiver, begin, begin + again.ns, RPCRDMA_STALL_UNKNOWN),
           longest);
     credits.ns = between(t->held_ns[which], 0, end - begin - again.ns);
     stall(&t->pub, &credits, RPCRDMA_STALL_CREDITS, longest);
@@ -239,9 +259,13 @@ static void phases(struct rpc_transaction *t)
         stall_message(t, CALL, begin, delivered, &longest);
     if (p->data_waiting_ns > 0) {
         struct rpc_wait data = t->data.longest;
+        enum rpcrdma_stall why = t->data.waiting_for;
 
+        if (t->data.asked > 0)
+            why = unless_late(t->conn, t->data.asked - 1, t->data.longest_since_ns,
+                              t->data.longest_since_ns + data.ns, why);
         data.ns = p->data_waiting_ns;
-        stall(pub, &data, t->data.waiting_for, &longest);
+        stall(pub, &data, why, &longest);
     }
     if (p->has_reply && may_stall(&pub->reply, t->held_ns[REPLY]))
         stall_message(t, REPLY, sent, end, &longest);

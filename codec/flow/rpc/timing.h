@@ -42,6 +42,9 @@ struct rpc_data_timing {
     int64_t waiting_ns; /* between its packets, for what was retransmitted */
     enum rpcrdma_stall waiting_for;
     struct rpc_wait longest;
+    int64_t longest_since_ns;
+    uint8_t
+        asked; /* 1 more than the end that was asked again then, and may have been late; 0: none */
     int64_t moved_ns; /* its last packet was sent */
     int64_t peer_ns;
     struct rpc_journeys journeys;
