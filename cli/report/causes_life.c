@@ -434,13 +434,15 @@ static void connection_lost(struct report *r, const struct report_connection *c)
         heard = heard && was->pub.life.unheard == 0 && !was->unheard_between;
     }
     since_ns = attempts > 0 ? first->pub.first_time_ns : silent_since(c);
-    beside = report_answered_beside(r, c, since_ns, c->pub.last_time_ns);
-    if (beside > 0)
-        report_tell_beside(beside, others);
-    who_was_silent(r, c, beside, silent, sizeof(silent));
+    who_was_silent(r, c, 0, silent, sizeof(silent));
     if (attempts == 0 &&
         (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c) || report_remote_error(c)))
         return;
+    beside = report_answered_beside(r, c, since_ns, c->pub.last_time_ns); /* it looks at all */
+    if (beside > 0) {
+        report_tell_beside(beside, others);
+        who_was_silent(r, c, beside, silent, sizeof(silent));
+    }
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->rpcs = report_unanswered(c);
     cause->time_ns = MAX(c->pub.last_time_ns - since_ns, 0);
