@@ -74,8 +74,8 @@ static size_t several(struct pipeline *pipeline, const struct source_packet *pac
                       const char *soon, size_t soon_bytes)
 {
     struct pipeline_private *own = pipeline->own;
-    const struct rpcrdma_flow_batch batch = {&pipeline->clock.frame, &pipeline->clock.now_ns,
-                                             &pipeline->stop, soon, soon_bytes};
+    const struct rpcrdma_flow_batch batch = {
+        &pipeline->clock.frame, &pipeline->clock.now_ns, &pipeline->stop, soon, soon_bytes, NULL};
 
     own->no_memory = rpcrdma_analyzer_packets(own->analyzer, &packets->packet, sizeof(*packets), &n,
                                               &batch) == RPCRDMA_ANALYZER_NO_MEMORY;

@@ -42,6 +42,7 @@ struct pipeline {
     /* and after it did */
     /* path: what was sent in its direction so far, NULL where that is not known (delivery) */
     void (*op_done)(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
+    bool op_done_unusual; /* not each time: see rpcrdma_analyzer_sink */
     /* a message that sets up or ends a connection that carries RPC-over-RDMA; NULL: none */
     void (*setup)(void *context, const struct rpcrdma_op *op,
                   const struct rpcrdma_connection *connection);

@@ -170,5 +170,6 @@ struct rpcrdma_analyzer_sink pipeline_analyzer_sink(struct pipeline *pipeline,
         .op = pipeline->op ? on_op : NULL,
         .op_done = pipeline->op_done || pipeline->setup || pipeline->own->files ? on_op_done : NULL,
         .context = pipeline,
+        .op_done_unusual = pipeline->op_done_unusual && !pipeline->setup && !pipeline->own->files,
     };
 }

@@ -43,6 +43,7 @@ static int report_on(struct options *options, const struct choice *choice, const
         report->point = point;
         sink = report_sink(report);
         pipeline.op_context = report;
+        pipeline.op_done_unusual = true; /* what report_op tells of is */
         pipeline.passes = report_passes;
         pipeline.passes_context = report;
         pipeline.passes_unlike = true; /* Ethernet has no places */

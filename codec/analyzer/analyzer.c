@@ -16,7 +16,7 @@ struct rpcrdma_analyzer {
     struct rpcrdma_net *net;
     struct rpcrdma_flow *flow;
     bool stopped, no_memory;
-    bool seen;                    /* operations, by the sink */
+    bool seen, unusual;           /* operations, by the sink; those that are unusual */
     struct rpcrdma_op ops[BATCH]; /* rpcrdma_net_plain's */
 };
 
@@ -94,6 +94,8 @@ struct rpcrdma_analyzer *rpcrdma_analyzer_new(const struct rpcrdma_analyzer_conf
     analyzer->finding = flow_sink.finding;
     analyzer->finding_context = flow_sink.context;
     analyzer->seen = analyzer->sink.op || analyzer->sink.op_done;
+    analyzer->unusual =
+        analyzer->sink.op_done_unusual && analyzer->sink.op_done && !analyzer->sink.op;
     if (!analyzer->seen)
         net_sink.op = on_op_unseen;
     if (flow_sink.finding)
@@ -147,6 +149,29 @@ RPCRDMA_APART static size_t take_seen(struct rpcrdma_analyzer *analyzer, size_t 
     return done;
 }
 
+/* Somebody wants to see those that are unusual. */
+RPCRDMA_APART static size_t take_unusual(struct rpcrdma_analyzer *analyzer, size_t n,
+                                         const struct rpcrdma_flow_batch *batch)
+{
+    const struct rpcrdma_analyzer_sink *sink = &analyzer->sink;
+    struct rpcrdma_flow_batch own = *batch;
+    bool unusual = false;
+    size_t done = 0;
+
+    own.unusual = &unusual;
+    while (done < n && !ended(analyzer) && !*batch->stop) {
+        size_t some = n - done;
+
+        if (!rpcrdma_flow_ops(analyzer->flow, &analyzer->ops[done], &some, &own))
+            analyzer->no_memory = true;
+        done += some;
+        if (unusual && some > 0 && !ended(analyzer))
+            sink->op_done(sink->context, &analyzer->ops[done - 1]);
+        own.prefetch = NULL;
+    }
+    return done;
+}
+
 RPCRDMA_APART enum rpcrdma_analyzer_status
 rpcrdma_analyzer_packets(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_packet *first,
                          size_t size, size_t *n, const struct rpcrdma_flow_batch *batch)
@@ -159,7 +184,9 @@ rpcrdma_analyzer_packets(struct rpcrdma_analyzer *analyzer, const struct rpcrdma
         return status(analyzer);
     if (rpcrdma_flow_crowded(analyzer->flow))
         rpcrdma_flow_ahead(analyzer->flow, analyzer->ops, *n);
-    if (analyzer->seen)
+    if (analyzer->unusual)
+        *n = take_unusual(analyzer, *n, batch);
+    else if (analyzer->seen)
         *n = take_seen(analyzer, *n, batch);
     else if (!rpcrdma_flow_ops(analyzer->flow, analyzer->ops, n, batch))
         analyzer->no_memory = true;

@@ -47,6 +47,9 @@ struct rpcrdma_analyzer_sink {
     /* and once it was: rpcrdma_flow_connection and its like can be asked about it. NULL is fine */
     void (*op_done)(void *context, const struct rpcrdma_op *op);
     void *context;
+    /* op_done may be left out after one that is not `unusual`, as rpcrdma_flow_batch says it; of
+     * use where `op` is NULL */
+    bool op_done_unusual;
 };
 
 struct rpcrdma_analyzer;

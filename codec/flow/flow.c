@@ -429,7 +429,7 @@ void rpcrdma_flow_stop(struct rpcrdma_flow *flow)
 {
     struct rpcrdma_flow_sink *sink = &flow->context.sink;
 
-    flow->stopped = true;
+    flow->stopped = flow->halt = true;
     *sink = (struct rpcrdma_flow_sink){.connection = sink->connection, .context = sink->context};
 }
 

@@ -235,9 +235,14 @@ struct rpcrdma_flow_batch {
      * with each operation; it is not looked at, and need not be there. NULL: none. */
     const char *prefetch;
     size_t prefetch_bytes;
+    /* Set to whether the last one taken was no Send, Write, Ack or response in the usual course of
+     * its connection, or rpcrdma_flow_path has more to say of it than how much was sent. None is
+     * taken after such a one. NULL: nobody asks. */
+    bool *unusual;
 };
 /* *n operations (not 0), one behind the other; after, *n is how many it took. Those are all unless
- * memory is short, which false says, or *batch->stop was set, or rpcrdma_flow_stop called. */
+ * memory is short, which false says, or *batch->stop was set, or rpcrdma_flow_stop called, or one
+ * was `unusual`. */
 RPCRDMA_API bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
                                   size_t *n, const struct rpcrdma_flow_batch *batch);
 

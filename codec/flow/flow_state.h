@@ -42,6 +42,7 @@ struct rpcrdma_flow {
     bool overfull;    /* the connection in hand keeps as much as it may: its gaps are given up */
     bool said_limit;
     bool stopped;                   /* rpcrdma_flow_stop */
+    bool halts_at_unusual, halt;    /* of the batch in hand: see rpcrdma_flow_batch; it ends here */
     bool looks;                     /* something is decided by time alone: flow_look */
     bool stormed;                   /* storm_ns is set */
     int64_t looked_ns;              /* when it was last looked at who waits too long */

@@ -50,6 +50,8 @@ void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
     if (op->kind == RPCRDMA_OP_READ_REQUEST)
         packets = flow_read_packets(dir, op);
     flow_delivery_request(&flow->context.memory, dir->delivery, op, packets);
+    if (RPCRDMA_SELDOM(flow->halts_at_unusual))
+        flow->halt |= flow_delivery_disturbed(dir->delivery);
     if (op->kind == RPCRDMA_OP_READ_REQUEST && flow->rpcs)
         read_arrived(dir, op);
     if (flow->context.sink.repeated && op->kind != RPCRDMA_OP_LOST)
@@ -101,6 +103,8 @@ void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
         flow_delivery_tap(dir->delivery, flow->context.tap);
     if (flow_delivery_answer(&flow->context.memory, asked->delivery, dir->delivery, op))
         delivered(flow, dir->conn);
+    if (RPCRDMA_SELDOM(flow->halts_at_unusual))
+        flow->halt |= dir->delivery && flow_delivery_disturbed(dir->delivery);
     if (flow->context.sink.repeated && op->kind == RPCRDMA_OP_READ_RESPONSE)
         repeated(flow, asked->delivery, op, true);
 }

@@ -168,8 +168,10 @@ static RPCRDMA_INLINE void step(struct rpcrdma_flow *flow, const struct rpcrdma_
     /* likewise where the clock was set back */
     if (flow->looks && (uint64_t)(op->time_ns - flow->looked_ns) > LOOK_NS)
         flow_look(flow, op->time_ns);
-    if (!quick(flow, op))
+    if (!quick(flow, op)) {
         flow_any(flow, op);
+        flow->halt |= flow->halts_at_unusual;
+    }
     if (flow_messages_any_queued(flow->messages))
         flow_message_flush(flow->messages, false);
     if (context->memory.refused > 0 && !flow->said_limit)
@@ -184,7 +186,7 @@ RPCRDMA_HOT bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdm
     const struct rpcrdma_op *op = ops, *end = ops + *n;
     uint64_t *frame = batch->frame;
     int64_t *time_ns = batch->time_ns;
-    const bool *stop = batch->stop;
+    const bool *stop = batch->stop, unusual = batch->unusual != NULL;
     const char *line = batch->prefetch, *until = line;
     const size_t each = batch->prefetch_bytes / *n + 1;
 
@@ -192,6 +194,8 @@ RPCRDMA_HOT bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdm
         *n = 0;
         return false;
     }
+    flow->halts_at_unusual = unusual;
+    flow->halt = flow->stopped;
     do {
         flow->context.frame = *frame = op->frame;
         flow->context.time_ns = *time_ns = op->time_ns;
@@ -199,8 +203,10 @@ RPCRDMA_HOT bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdm
             for (until += each; line < until; line += LINE)
                 __builtin_prefetch(line);
         step(flow, op++);
-    } while (op < end && !flow->context.memory.failed && !flow->stopped && !*stop);
+    } while (op < end && !flow->context.memory.failed && !flow->halt && !*stop);
     *n = (size_t)(op - ops);
+    if (unusual)
+        *batch->unusual = flow->halt;
     return !flow->context.memory.failed;
 }
 
@@ -208,7 +214,7 @@ bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     static const bool never;
     struct flow_context *context = &flow->context;
-    struct rpcrdma_flow_batch batch = {&context->frame, &context->time_ns, &never, NULL, 0};
+    struct rpcrdma_flow_batch batch = {&context->frame, &context->time_ns, &never, NULL, 0, NULL};
     size_t n = 1;
 
     return rpcrdma_flow_ops(flow, op, &n, &batch);

@@ -21,6 +21,7 @@ struct seen {
     bool enough;
     struct rpcrdma_analyzer *analyzer;
     uint64_t log, messages, findings, in_batches, enough_at, stop_at;
+    uint64_t told, unusual; /* by it; of these: with a path that has more than counts */
 };
 
 static void note(struct seen *seen, uint64_t value)
@@ -108,11 +109,27 @@ static bool on_op(void *context, const struct rpcrdma_op *op)
     return true;
 }
 
+static void on_op_done(void *context, const struct rpcrdma_op *op)
+{
+    struct seen *seen = context;
+    const struct rpcrdma_path *path = rpcrdma_flow_path(rpcrdma_analyzer_flow(seen->analyzer), op);
+
+    seen->told++;
+    if (op->kind != RPCRDMA_OP_NAK &&
+        (!path || path->uncaptured + path->retransmitted + path->duplicated == 0))
+        return;
+    seen->unusual++;
+    note_place(seen);
+    note(seen, op->seq);
+    note(seen, path ? path->uncaptured ^ path->packets << 32 : 0);
+}
+
 enum how { ONE_BY_ONE, AT_ONCE };
 
 static void feed(struct seen *seen, const struct capture *capture, enum how how)
 {
-    const struct rpcrdma_flow_batch batch = {&seen->frame, &seen->time_ns, &seen->enough, NULL, 0};
+    const struct rpcrdma_flow_batch batch = {&seen->frame, &seen->time_ns, &seen->enough, NULL, 0,
+                                             NULL};
     enum rpcrdma_analyzer_status status = RPCRDMA_ANALYZER_OK;
     size_t i = 0;
 
@@ -159,6 +176,30 @@ static struct seen run(const struct capture *capture, enum how how, bool ops, st
     stats = rpcrdma_net_stats(rpcrdma_analyzer_net(seen.analyzer));
     note(&seen, stats->packets);
     note(&seen, stats->rdma);
+    rpcrdma_analyzer_end(seen.analyzer);
+    rpcrdma_analyzer_free(seen.analyzer);
+    return seen;
+}
+
+/* By op_done, and what came out besides. */
+static struct seen told(const struct capture *capture, bool unusual_only)
+{
+    struct seen seen = {0};
+    const struct rpcrdma_flow_sink flow = {
+        .size = sizeof(flow), .message = on_message, .context = &seen};
+    const struct rpcrdma_analyzer_sink sink = {.size = sizeof(sink),
+                                               .flow = &flow,
+                                               .op_done = on_op_done,
+                                               .context = &seen,
+                                               .op_done_unusual = unusual_only};
+    const struct rpcrdma_flow_config config = {.size = sizeof(config), .delivery = true};
+
+    seen.analyzer = rpcrdma_analyzer_new(
+        &(struct rpcrdma_analyzer_config){.size = sizeof(struct rpcrdma_analyzer_config),
+                                          .flow = &config},
+        &sink);
+    assert_non_null(seen.analyzer);
+    feed(&seen, capture, AT_ONCE);
     rpcrdma_analyzer_end(seen.analyzer);
     rpcrdma_analyzer_free(seen.analyzer);
     return seen;
@@ -262,12 +303,43 @@ static void damaged(void **state)
     assert_true(findings > DAMAGED);
 }
 
+/* op_done is left out where rpcrdma_flow_path has nothing but counts. */
+static void unusual(void **state)
+{
+    uint64_t seen_unusual = 0;
+
+    (void)state;
+    for (size_t lost = 0; lost < 120; lost += 7) { /* 0: none */
+        struct seen all, some;
+
+        load(&capture);
+        if (lost > 0) {
+            free(capture.data[lost]);
+            capture.n--;
+            memmove(&capture.data[lost], &capture.data[lost + 1],
+                    (capture.n - lost) * sizeof(capture.data[0]));
+            memmove(&capture.packets[lost], &capture.packets[lost + 1],
+                    (capture.n - lost) * sizeof(capture.packets[0]));
+        }
+        all = told(&capture, false);
+        some = told(&capture, true);
+        assert_true(some.told < all.told);
+        assert_int_equal(some.unusual, all.unusual);
+        assert_int_equal(some.messages, all.messages);
+        assert_int_equal(some.log, all.log);
+        seen_unusual += some.unusual;
+        unload(&capture);
+    }
+    assert_true(seen_unusual > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole),
         cmocka_unit_test(ended),
         cmocka_unit_test(damaged),
+        cmocka_unit_test(unusual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
