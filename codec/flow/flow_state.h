@@ -37,9 +37,11 @@ struct rpcrdma_flow {
     struct flow_write write;         /* in hand, where it takes the quick lane */
     struct flow_making making;       /* the message in hand */
     struct flow_plain plain_message; /* the same, where it is plain */
-    uint64_t changes; /* what quick.c knows of directions holds while it is the same; from 1 */
-    bool counts_only; /* credits are all that is wanted of a message */
-    bool overfull;    /* the connection in hand keeps as much as it may: its gaps are given up */
+    uint64_t changes;  /* what quick.c knows of directions holds while it is the same; from 1 */
+    bool counts;       /* of each connection's credits account is kept */
+    bool counts_only;  /* credits are all that is wanted of a message */
+    bool plain_unseen; /* nobody sees a plain message: quick.c */
+    bool overfull;     /* the connection in hand keeps as much as it may: its gaps are given up */
     bool said_limit;
     bool stopped;                   /* rpcrdma_flow_stop */
     bool halts_at_unusual, halt;    /* of the batch in hand: see rpcrdma_flow_batch; it ends here */

@@ -71,19 +71,31 @@ RPCRDMA_APART static bool count_response(struct rpcrdma_flow *flow, struct flow_
     return true;
 }
 
-/* A message of which only what it counts for is wanted. False: it is not plain; nothing was done.
- */
-RPCRDMA_APART static bool count_plain(struct rpcrdma_flow *flow, const struct flow_direction *dir)
+RPCRDMA_APART static void follow_plain(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                                       const struct flow_plain *message)
+{
+    if (message->is_call && flow->context.delivery)
+        flow_life_call(flow, conn, message->xid, message->send->time_ns);
+    flow_rpc_plain(flow->rpcs, conn, message);
+}
+
+/* A message that nobody sees, as it breaks nothing. False: it is not plain; nothing was done. */
+RPCRDMA_APART static bool plain(struct rpcrdma_flow *flow, const struct flow_direction *dir)
 {
     struct flow_plain *message = &flow->plain_message;
     struct flow_conn *conn = dir->conn;
 
-    if (!flow_credit_ready(flow->credits, conn) || !flow_calls_ready(flow->messages) ||
+    if ((flow->rpcs && !flow_rpc_ready(flow->rpcs, conn)) ||
+        (flow->counts && !flow_credit_ready(flow->credits, conn)) ||
+        !flow_calls_ready(flow->messages) ||
         !flow_message_plain(flow->messages, conn, dir, &flow->send, message))
         return false;
     if (message->is_call)
         flow_give_up_calls(flow, conn);
-    flow_credit_plain(flow->credits, conn, message);
+    if (flow->rpcs)
+        follow_plain(flow, conn, message);
+    if (flow->counts)
+        flow_credit_plain(flow->credits, conn, message);
     flow_message_done(flow->messages, message->call);
     return true;
 }
@@ -97,7 +109,7 @@ RPCRDMA_APART static bool send(struct rpcrdma_flow *flow, struct flow_direction 
     touch(dir, op);
     if (flow->context.delivery)
         flow_follow_request(flow, dir, op);
-    if (!flow->counts_only || !count_plain(flow, dir))
+    if (!flow->plain_unseen || !plain(flow, dir))
         flow_deliver_send(flow, dir->conn, dir, &flow->send);
     return true;
 }

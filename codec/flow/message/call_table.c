@@ -66,6 +66,7 @@ struct flow_call *message_call_outstanding_of(const struct flow_messages *messag
 
 void flow_calls_reserve(struct flow_messages *messages, enum flow_call_stage stage, size_t size)
 {
+    messages->rpcs_followed |= stage == FLOW_CALL_RPC;
     messages->slot_at[stage] = messages->call_size;
     messages->call_size += (size + sizeof(uint64_t) - 1) & ~(sizeof(uint64_t) - 1);
 }
@@ -293,6 +294,7 @@ struct flow_call *message_call_note(struct flow_messages *messages, struct flow_
         *use = FLOW_CALL_ANSWERED;
         call->holders &= (uint8_t)~CALL_OUTSTANDING;
     }
+    call->plain = false;
     if (!sure && call->sure)
         return call; /* a Call is known by this XID: what may be one says no more */
     if (*use != FLOW_CALL_RETRANSMITTED) {
@@ -320,7 +322,7 @@ struct flow_call *message_call_note_plain(struct flow_messages *messages, struct
     *at = call;
     enter(call, conn, caller, xid);
     call->holders = CALL_OUTSTANDING | CALL_IN_HAND;
-    call->sure = call->has_rpc = true;
+    call->sure = call->has_rpc = call->plain = true;
     call->protocol = 1;
     call->program = rpcrdma_get_be32(p + RPCRDMA_PLAIN_PROGRAM);
     call->version = rpcrdma_get_be32(p + RPCRDMA_PLAIN_VERSION);
@@ -384,7 +386,7 @@ void flow_call_drop(struct flow_messages *messages, struct flow_conn *conn, stru
 {
     struct message_conn *mc = message_conn_of(conn);
 
-    if (call->holders & CALL_OUTSTANDING && messages->slot_at[FLOW_CALL_RPC] == 0 &&
+    if (call->holders & CALL_OUTSTANDING && !messages->rpcs_followed &&
         !mc->given_up_reported) {
         mc->given_up_reported = true;
         flow_report(messages->context, flow_conn_public(conn),

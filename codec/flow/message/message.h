@@ -143,7 +143,8 @@ struct flow_making {
 struct flow_plain {
     const struct flow_send *send;
     struct flow_call *call;                     /* that it is, or answers */
-    const struct flow_sent_before *sent_before; /* as in flow_message */
+    const struct flow_sent_before *sent_before; /* as in flow_message; */
+    uint32_t remembered;                        /* likewise; a Call's */
     uint32_t xid, credits;
     int sender; /* end */
     bool is_call;
@@ -155,9 +156,10 @@ void flow_message_make(struct flow_messages *messages, struct flow_conn *conn,
                        const struct flow_direction *dir, const struct flow_send *send,
                        struct flow_making *making);
 void flow_message_done(struct flow_messages *messages, struct flow_call *call);
-/* The same, where nobody sees messages, nor what they break: less is made of one that is plain, and
- * does nothing to its connection that others did not do. False: it is another one; nothing was
- * done. flow_calls_ready has said true. */
+/* The same, where nobody sees messages that break nothing: less is made of one that is plain, and
+ * does nothing to its connection that others did not do. Where RPCs are followed a Reply is plain
+ * only if its Call was, and is outstanding. False: it is another one; nothing was done.
+ * flow_calls_ready has said true. */
 bool flow_message_plain(struct flow_messages *messages, struct flow_conn *conn,
                         const struct flow_direction *dir, const struct flow_send *send,
                         struct flow_plain *out);

@@ -62,7 +62,8 @@ struct flow_call {
     bool sure;    /* it is a Call, not a message of unknown direction that may be one */
     bool replied; /* a part of its Reply has come, and not the last */
     bool has_rpc;
-    bool refusable;            /* of a version or type that has to be answered by an error */
+    bool refusable : 1;        /* of a version or type that has to be answered by an error */
+    bool plain : 1;            /* all of its sendings: see flow_message_plain */
     uint16_t unmatched;        /* index + 1 in flow_messages.unmatched; 0: none */
     uint32_t protocol, writes; /* RPC-over-RDMA's version; Write chunks */
     uint32_t program, version, procedure, flavor, gss_procedure, gss_service;
@@ -181,6 +182,7 @@ struct flow_messages {
     const struct rpcrdma_dialect *dialect;
     bool unordered;
     bool unseen;             /* see flow_messages_unseen */
+    bool rpcs_followed;      /* their stage has slots */
     struct flow_table calls; /* (connection, caller, XID) -> Call, of those that are not in: */
     void *ring[MESSAGE_RING];
     SLIST_HEAD(, flow_call) spare_calls;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "wire/plain.h"
-#include "flow/message/message_state.h"
+#include "flow/message/check_message.h"
 #include "wire/cursor.h"
 
 /* One Send of a connection -> one plain message: what flow_message_make does with it, as far as
- * that is not for those who see messages. */
+ * that is not for those who see messages. They are given only those that break something, and one
+ * that may is not taken here. */
 
 /* What the first messages of a connection settle is settled: its version, who calls. Nothing is
  * open that a message could end. */
@@ -17,17 +18,35 @@ static RPCRDMA_INLINE bool is_settled(const struct flow_messages *messages, stru
            flow_conn_public_const(conn)->messages > 0;
 }
 
+/* As message_check_asks: whether a Call with this header may break something that is told. */
+static RPCRDMA_INLINE bool call_may_break(const struct flow_messages *messages, const uint8_t *p)
+{
+    return messages->rpcs_followed && messages->context->sink.message &&
+           (rpcrdma_get_be32(p + RPCRDMA_PLAIN_PROGRAM) != MESSAGE_PROGRAM_NFS ||
+            rpcrdma_get_be32(p + RPCRDMA_PLAIN_CRED) == MESSAGE_AUTH_TLS);
+}
+
 static RPCRDMA_INLINE bool call(struct flow_messages *messages, struct flow_conn *conn,
                                 struct rpcrdma_cursor rest, struct flow_plain *out)
 {
     uint32_t bytes = (uint32_t)rpcrdma_cursor_left(&rest);
     const uint8_t *p = rpcrdma_plain_call_header(&rest);
 
-    out->call = p ? message_call_note_plain(messages, conn, out->sender, p, bytes) : NULL;
+    out->call = p && !call_may_break(messages, p)
+                    ? message_call_note_plain(messages, conn, out->sender, p, bytes)
+                    : NULL;
     if (!out->call)
         return false;
     message_sent_note_plain(messages, conn, out, bytes);
     return true;
+}
+
+/* Whether a plain Reply to it is all that its transaction waits for. */
+static RPCRDMA_INLINE bool awaits_plain(const struct flow_call *call)
+{
+    enum { HOLDERS = CALL_OUTSTANDING | 1 << FLOW_CALL_RPC };
+
+    return call->plain && !call->replied && (call->holders & HOLDERS) == HOLDERS;
 }
 
 static RPCRDMA_INLINE bool reply(struct flow_messages *messages, struct flow_conn *conn,
@@ -36,12 +55,21 @@ static RPCRDMA_INLINE bool reply(struct flow_messages *messages, struct flow_con
     out->call = rpcrdma_plain_reply_header(&rest)
                     ? message_call_find(messages, conn, 1 - out->sender, out->xid)
                     : NULL;
-    if (!out->call)
+    if (!out->call || (messages->rpcs_followed && !awaits_plain(out->call)))
         return false;
     out->sent_before = NULL;
     out->call->holders |= CALL_IN_HAND;
     message_call_reply(out->call, false);
     return true;
+}
+
+/* As flow_message_emit, of one that breaks nothing. */
+static RPCRDMA_INLINE void pass(const struct flow_messages *messages, struct message_conn *mc,
+                                uint64_t frame)
+{
+    if (mc->last_emitted < frame)
+        mc->last_emitted = frame;
+    ++*messages->context->sink.without_findings;
 }
 
 RPCRDMA_HOT bool flow_message_plain(struct flow_messages *messages, struct flow_conn *conn,
@@ -62,6 +90,9 @@ RPCRDMA_HOT bool flow_message_plain(struct flow_messages *messages, struct flow_
     out->xid = rpcrdma_get_be32(p);
     out->credits = rpcrdma_get_be32(p + CREDITS);
     out->sender = 1 - dir->index;
+    if (messages->rpcs_followed &&
+        (send->has_invalidate || (out->credits == 0 && messages->context->sink.message)))
+        return false;
     type = rpcrdma_get_be32(p + TYPE);
     out->is_call = type == RPCRDMA_RPC_CALL;
     if (pub->role[out->sender] != (out->is_call ? RPCRDMA_ROLE_CLIENT : RPCRDMA_ROLE_SERVER))
@@ -74,5 +105,7 @@ RPCRDMA_HOT bool flow_message_plain(struct flow_messages *messages, struct flow_
     pub->invalidations[out->sender] += send->has_invalidate;
     mc->speaks[out->sender] = true;
     pub->messages++;
+    if (messages->rpcs_followed && messages->context->sink.message)
+        pass(messages, mc, send->frame);
     return true;
 }

@@ -129,10 +129,10 @@ void message_sent_note_plain(struct flow_messages *messages, struct flow_conn *c
 {
     const struct flow_call *call = message->call;
     uint64_t kind = kind_of(bytes, call->program, call->version, call->procedure);
-    uint32_t remembered;
 
-    message->sent_before =
-        note(messages, conn, message->sender, message->send, message->xid, kind, &remembered);
+    message->remembered = 0;
+    message->sent_before = note(messages, conn, message->sender, message->send, message->xid, kind,
+                                &message->remembered);
 }
 
 void flow_message_fetch(const struct flow_messages *messages, const struct flow_conn *conn,

@@ -38,12 +38,10 @@ static void begin(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sent_b
     e->own = 1;
 }
 
-void rpc_sendings_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                       const struct flow_message *m)
+void rpc_sendings_note(struct flow_rpcs *rpcs, struct rpc_transaction *t, uint32_t remembered,
+                       const struct flow_sent_before *before)
 {
-    const struct flow_sent_before *before = m->sent_before;
-
-    t->remembered = m->remembered;
+    t->remembered = remembered;
     begin(rpcs, t, before != NULL);
     if (!before)
         return;
@@ -52,7 +50,7 @@ void rpc_sendings_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     t->pub.original_time_ns = before->first_time_ns;
     t->pub.previous_connection = before->connection;
     t->pub.retransmitted = true;
-    rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL, before->connection,
+    rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, t->pub.call_frame, NULL, before->connection,
                     before->frame, 0);
 }
 

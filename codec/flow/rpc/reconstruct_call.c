@@ -6,22 +6,17 @@
 
 /* A Call: what it is made of, and what its bytes say. */
 
-void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uint8_t *data,
-                    size_t caplen, size_t len)
+/* The bytes of a Call that begin with this header. There is room for its Read chunks. */
+static void read_names(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                       const struct rpcrdma_rpc *rpc, const uint8_t *data, size_t caplen,
+                       size_t len)
 {
     struct rpcrdma_transaction *pub = &t->pub;
     struct rpcrdma_reduction reduced;
     struct rpcrdma_compound it;
     struct rpcrdma_operation op;
-    struct rpcrdma_rpc own;
-    const struct rpcrdma_rpc *rpc;
     bool callback, reverse, compound;
 
-    if (!data || pub->compound ||
-        (t->chunk_map && !reconstruct_reserve(rpcs, t->chunk_map->n_reads)))
-        return;
-    rpc = reconstruct_header(rpcs, data, caplen, len, &own);
-    rpc_note_header(t, rpc);
     reduced = reconstruct_reduction(rpcs, t->chunk_map);
     reduced.pad_inline =
         t->chunk_map && reconstruct_pads_inline(rpcs, t, t->chunk_map,
@@ -52,6 +47,20 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
     }
     rpcrdma_ddp_compound(&it, &t->ddp);
     pub->operations_cut = !it.has_count || pub->n_operations < it.declared;
+}
+
+void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uint8_t *data,
+                    size_t caplen, size_t len)
+{
+    const struct rpcrdma_rpc *rpc;
+    struct rpcrdma_rpc own;
+
+    if (!data || t->pub.compound ||
+        (t->chunk_map && !reconstruct_reserve(rpcs, t->chunk_map->n_reads)))
+        return;
+    rpc = reconstruct_header(rpcs, data, caplen, len, &own);
+    rpc_note_header(t, rpc);
+    read_names(rpcs, t, rpc, data, caplen, len);
 }
 
 /* RDMA_MSG with a Position-Zero Read chunk (RFC 5666 does not say which comes first): the chunk's
@@ -88,16 +97,23 @@ static void call_base(struct reconstruct *m)
         rpc_iovec_parts(rpcs, &rpcs->base, &t->parts);
 }
 
-static void plain_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                       const struct rpc_part *part)
+/* After its names. */
+static void finish_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                         const struct rpc_part *part)
 {
     t->call_emitted = true;
-    rpc_call_names(rpcs, t, part->data, part->caplen, part->len);
     rpc_check_call(rpcs, t);
     t->call_complete = !t->no_length && !t->malformed && !t->open;
     t->pub.call_length = t->no_length ? 0 : part->len;
     if (t->ddp.has_slot)
         rpc_session_call(rpcs, t);
+}
+
+void rpc_call_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                    const struct rpcrdma_rpc *rpc, const struct rpc_part *part)
+{
+    read_names(rpcs, t, rpc, part->data, part->caplen, part->len);
+    finish_plain(rpcs, t, part);
 }
 
 static void any_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
@@ -158,8 +174,10 @@ void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     const struct rpc_part *part =
         t->chunk_map || t->msgp ? NULL : reconstruct_plain(rpcs, &t->parts);
 
-    if (part)
-        plain_call(rpcs, t, part);
-    else
+    if (!part) {
         any_call(rpcs, t);
+        return;
+    }
+    rpc_call_names(rpcs, t, part->data, part->caplen, part->len);
+    finish_plain(rpcs, t, part);
 }

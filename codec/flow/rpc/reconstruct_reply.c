@@ -111,10 +111,18 @@ static bool check_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     return !m.fault;
 }
 
+static void give_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                       const struct rpcrdma_rpc *rpc, const struct rpc_part *part)
+{
+    const struct rpcrdma_reduction reduced = {.gaps = rpcs->gaps, .chunks = rpcs->lengths};
+
+    reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, rpc, &reduced, part->data,
+                            part->caplen, part->len);
+}
+
 static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                         const struct rpcrdma_message *message, const struct rpc_part *part)
 {
-    const struct rpcrdma_reduction reduced = {.gaps = rpcs->gaps, .chunks = rpcs->lengths};
     struct rpcrdma_rpc own;
     const struct rpcrdma_rpc *rpc =
         reconstruct_header(rpcs, part->data, part->caplen, part->len, &own);
@@ -124,10 +132,37 @@ static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     if (t->chunk_map || t->pending > 0 || t->pub.compound)
         good = check_plain(rpcs, t, message, part, rpc);
     if (rpc->present & RPCRDMA_RPC_HAS_XID)
-        reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, rpc, &reduced, part->data,
-                                part->caplen, part->len);
+        give_plain(rpcs, t, rpc, part);
     t->reply_complete = good && message->status == RPCRDMA_OK;
     t->pub.reply_length = message->present & RPCRDMA_HAS_HEADER_LENGTH ? part->len : 0;
+    if (t->ddp.has_slot)
+        rpc_session_reply_size(rpcs, t);
+}
+
+/* Its Call's chunks or operations say what its results have to be. */
+RPCRDMA_RARE static bool check_compound(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                                        const struct flow_send *send, const struct rpc_part *part,
+                                        const struct rpcrdma_rpc *rpc)
+{
+    struct rpcrdma_message message;
+
+    flow_message_decode(rpcrdma_dialect(RPCRDMA_V1), send->data, send->caplen, send->len, &message);
+    return check_plain(rpcs, t, &message, part, rpc);
+}
+
+void rpc_reply_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                     const struct flow_send *send, const struct rpc_part *part)
+{
+    struct rpcrdma_rpc rpc;
+
+    t->reply_complete = true;
+    if (t->pub.compound || rpcs->context->sink.payload_stream) {
+        rpcrdma_rpc_decode(part->data, part->caplen, part->len, &rpc);
+        if (t->pub.compound)
+            t->reply_complete = check_compound(rpcs, t, send, part, &rpc);
+        give_plain(rpcs, t, &rpc, part);
+    }
+    t->pub.reply_length = part->len;
     if (t->ddp.has_slot)
         rpc_session_reply_size(rpcs, t);
 }

@@ -19,6 +19,21 @@ static void add_outstanding(struct flow_rpcs *rpcs, struct rpc_transaction *t, u
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, frame, NULL, t->pub.xid, first, 0);
 }
 
+struct rpc_transaction *rpc_call_begin(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
+                                       uint32_t xid, struct flow_call *call,
+                                       const struct flow_send *send)
+{
+    struct rpc_transaction *t = rpc_begin(rpcs, conn, caller, xid, call);
+
+    if (!t)
+        return NULL;
+    t->has_call = true;
+    rpc_slot_expect(t);
+    t->pub.call_frame = send->frame;
+    t->pub.call_time_ns = send->time_ns;
+    return t;
+}
+
 /* The transaction that the Call belongs to, NULL without memory. */
 static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_conn *conn,
                                           const struct flow_message *m)
@@ -34,7 +49,7 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
         rpc_slot_expect(t);
         t->pub.call_frame = m->send->frame;
         t->pub.call_time_ns = m->send->time_ns;
-        rpc_sendings_note(rpcs, t, m);
+        rpc_sendings_note(rpcs, t, m->remembered, m->sent_before);
         return t;
     }
     if (t && m->call_use == FLOW_CALL_RETRANSMITTED && outstanding(t)) {
@@ -55,16 +70,12 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
         first = t->pub.call_frame;
     if (t)
         rpc_cut_short(rpcs, t);
-    t = rpc_begin(rpcs, conn, m->sender, xid, m->call);
+    t = rpc_call_begin(rpcs, conn, m->sender, xid, m->call, m->send);
     if (!t)
         return NULL;
-    t->has_call = true;
-    rpc_slot_expect(t);
-    t->pub.call_frame = m->send->frame;
-    t->pub.call_time_ns = m->send->time_ns;
     if (first > 0)
         add_outstanding(rpcs, t, m->send->frame, first);
-    rpc_sendings_note(rpcs, t, m);
+    rpc_sendings_note(rpcs, t, m->remembered, m->sent_before);
     return t;
 }
 

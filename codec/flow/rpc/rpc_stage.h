@@ -28,6 +28,9 @@ void flow_rpc_fetch(const struct flow_conn *conn);
  * go before, or the message is left out here. */
 bool flow_rpc_ready(struct flow_rpcs *rpcs, struct flow_conn *conn);
 void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);
+/* The same of a plain one, where the sink wants neither whole RPC messages nor partial ones.
+ * flow_rpc_ready has said true. */
+void flow_rpc_plain(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_plain *m);
 /* Which transmission of the message, of how many so far, its findings are about. After it. */
 void flow_rpc_transmissions(const struct flow_rpcs *rpcs, const struct flow_conn *conn,
                             const struct flow_message *m, struct rpcrdma_finding *findings,

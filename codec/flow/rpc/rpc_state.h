@@ -16,6 +16,7 @@
  *   partial.c               a Send's RPC message before the bytes of its chunks are known
  *   data_transfer.c         which chunk a packet's bytes belong to
  *   call_sendings.c         how often a Call was sent, on all connections
+ *   plain.c                 Calls and Replies that are all in one Send
  *   parked.c                transactions that wait for word of their Reply
  *   check_call.c, check_reply.c, retired.c    what they break
  */
@@ -240,8 +241,14 @@ void rpc_data_transfer_emit(const struct flow_rpcs *rpcs, const struct flow_regi
 void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uint8_t *data,
                     size_t caplen, size_t len);
 void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+/* The same of one without chunks that is whole in `part`, its header decoded. */
+void rpc_call_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                    const struct rpcrdma_rpc *rpc, const struct rpc_part *part);
 void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                        const struct rpc_response *answer);
+/* Likewise; `send`: a plain message. */
+void rpc_reply_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                     const struct flow_send *send, const struct rpc_part *part);
 /* partial.c. The message in hand was not given as a whole RPC message: what there is of it. */
 void rpc_partial_waits(struct flow_rpcs *rpcs, struct flow_conn *conn,
                        const struct flow_message *m);
@@ -253,8 +260,8 @@ bool rpc_reply_passed(struct rpc_transaction *t);
 
 /* call_sendings.c. The Call of a transaction that begins: whether it was sent before on another
  * connection. */
-void rpc_sendings_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                       const struct flow_message *m);
+void rpc_sendings_note(struct flow_rpcs *rpcs, struct rpc_transaction *t, uint32_t remembered,
+                       const struct flow_sent_before *before);
 /* How often its Call was sent on all connections so far; on this one `own` times, 0: not known. */
 uint32_t rpc_sendings_total(const struct flow_rpcs *rpcs, const struct rpc_transaction *t,
                             uint32_t own);
@@ -301,7 +308,10 @@ bool rpc_park(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* Gives all that wait; for how the connection ended, what is not delivered never will be. */
 void rpc_unpark(struct flow_rpcs *rpcs, struct flow_conn *conn);
 
-/* rpc_call.c */
+/* rpc_call.c. A transaction that begins with this Call. NULL: no memory. */
+struct rpc_transaction *rpc_call_begin(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
+                                       uint32_t xid, struct flow_call *call,
+                                       const struct flow_send *send);
 void rpc_note_header(struct rpc_transaction *t, const struct rpcrdma_rpc *rpc);
 void rpc_call(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);
 

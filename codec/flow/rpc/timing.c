@@ -8,19 +8,25 @@
  * RDMA, server, Reply on its way; what begins one ends the one before, so that they add up.
  */
 
-static void place(struct flow_rpcs *rpcs, struct rpc_transaction *t, struct rpc_place *p,
-                  const struct flow_message *m)
+void rpc_timing_place(const struct flow_rpcs *rpcs, const struct rpc_transaction *t,
+                      struct rpc_place *p, int sender, const struct flow_send *send, bool more)
 {
     bool iwarp = flow_conn_public_const(t->conn)->carrier == RPCRDMA_CARRIER_IWARP;
-    bool more = p->set && m->message->part > 1 && !rpc_part_starts(m);
 
     if (!rpcs->context->delivery)
         return;
-    p->sender = (uint8_t)m->sender;
+    p->sender = (uint8_t)sender;
     if (!more)
-        p->first = iwarp ? m->send->stream_first : m->send->first_seq;
-    p->last = iwarp ? m->send->stream_end - 1 : m->send->last_seq;
+        p->first = iwarp ? send->stream_first : send->first_seq;
+    p->last = iwarp ? send->stream_end - 1 : send->last_seq;
     p->set = true;
+}
+
+static void place(const struct flow_rpcs *rpcs, const struct rpc_transaction *t,
+                  struct rpc_place *p, const struct flow_message *m)
+{
+    rpc_timing_place(rpcs, t, p, m->sender, m->send,
+                     p->set && m->message->part > 1 && !rpc_part_starts(m));
 }
 
 enum { CALL, REPLY };

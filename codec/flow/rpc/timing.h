@@ -10,6 +10,7 @@ struct flow_conn;
 struct flow_delivery;
 struct flow_message;
 struct flow_rpcs;
+struct flow_send;
 struct rpc_transaction;
 struct rpcrdma_op;
 
@@ -56,6 +57,9 @@ void rpc_timing_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                      const struct flow_message *m);
 void rpc_timing_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                       const struct flow_message *m);
+/* Where that message stood; `more`: it has a later part of it. */
+void rpc_timing_place(const struct flow_rpcs *rpcs, const struct rpc_transaction *t,
+                      struct rpc_place *p, int sender, const struct flow_send *send, bool more);
 /* Its Call had arrived: the Responder has begun to serve it. */
 void rpc_timing_served(const struct rpc_transaction *t);
 /* data_timing.c: likewise. A Write, or a Read response of `sender`, passed, its time not yet in
