@@ -94,11 +94,11 @@ static void remove_name(void *context, const struct nfs_handle *directory,
     nfs_paths_remove(paths, rpc->server, directory, name);
 }
 
-static void take_session(void *context, const uint8_t *name, bool created)
+static void take_session(void *context, const struct nfs_session_use *use)
 {
     const struct exported_rpc *rpc = context;
 
-    nfs_paths_session(paths, rpc->server, name, created);
+    nfs_paths_session(paths, rpc->server, use);
 }
 
 size_t export_nfs_path(const struct exported_data *data, char path[])

@@ -36,6 +36,13 @@ enum nfs_status_kind {
     NFS_STATUS_MOUNT,
 };
 
+/* What a Reply says of a session: the server created it, or took a request of it. */
+struct nfs_session_use {
+    const uint8_t *name; /* of NFS_SESSION bytes */
+    bool created, numbered;
+    uint32_t seqid, slot; /* where it is numbered: SEQUENCE's */
+};
+
 struct nfs_arguments {
     struct nfs_handle handle;  /* of the file, or of the directory that `name` is in */
     struct nfs_name name;      /* "" : none */
@@ -72,8 +79,7 @@ struct nfs_learned {
     void (*link)(void *context, const struct nfs_handle *handle, const struct nfs_name *name,
                  const struct nfs_handle *to, const struct nfs_name *new_name);
     void (*remove)(void *context, const struct nfs_handle *directory, const struct nfs_name *name);
-    /* the server took the session, or created it; its name has NFS_SESSION bytes */
-    void (*session)(void *context, const uint8_t *name, bool created);
+    void (*session)(void *context, const struct nfs_session_use *use);
     void *context;
 };
 

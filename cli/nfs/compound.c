@@ -345,14 +345,20 @@ static void names(uint32_t number, const struct nfs_arguments *a, const struct n
         learned->remove(learned->context, &a->handle, &a->name);
 }
 
-/* Its name comes first in the results. */
+/* Its name comes first in the results; SEQUENCE's number and slot follow. */
 static void take_session(struct rpcrdma_cursor *c, uint32_t number,
                          const struct nfs_learned *learned)
 {
-    const uint8_t *name = rpcrdma_cursor_take(c, NFS_SESSION, "session");
+    struct nfs_session_use use = {.created = number == V4_CREATE_SESSION};
 
-    if (name)
-        learned->session(learned->context, name, number == V4_CREATE_SESSION);
+    use.name = rpcrdma_cursor_take(c, NFS_SESSION, "session");
+    if (number == V4_SEQUENCE) {
+        use.seqid = rpcrdma_cursor_be32(c, "sequence");
+        use.slot = rpcrdma_cursor_be32(c, "slot");
+        use.numbered = c->status == RPCRDMA_OK;
+    }
+    if (use.name)
+        learned->session(learned->context, &use);
 }
 
 void nfs_compound_reply(const struct rpcrdma_payload_stream *s, struct rpcrdma_compound *it,

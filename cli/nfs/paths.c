@@ -114,9 +114,9 @@ const struct rpcrdma_address *nfs_paths_server(const struct nfs_paths *paths,
 }
 
 void nfs_paths_session(struct nfs_paths *paths, const struct rpcrdma_address *server,
-                       const uint8_t *session, bool created)
+                       const struct nfs_session_use *use)
 {
-    if (nfs_trunks_session(paths->trunks, server, session, created))
+    if (nfs_trunks_session(paths->trunks, server, use))
         paths->server = 0;
 }
 

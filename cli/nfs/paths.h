@@ -23,7 +23,7 @@ uint64_t nfs_paths_dropped(const struct nfs_paths *paths);
 
 /* The server took a session, or created it (trunks.h): it may be one with another address. */
 void nfs_paths_session(struct nfs_paths *paths, const struct rpcrdma_address *server,
-                       const uint8_t *session, bool created);
+                       const struct nfs_session_use *use);
 /* The address that stands for all of the server's. */
 const struct rpcrdma_address *nfs_paths_server(const struct nfs_paths *paths,
                                                const struct rpcrdma_address *server);

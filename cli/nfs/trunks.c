@@ -7,12 +7,18 @@
 
 #include "keyed_hash.h"
 
-enum { SESSIONS_MOST = 4096, ADDRESSES_MOST = 1024 };
+enum {
+    SESSIONS_MOST = 4096,
+    ADDRESSES_MOST = 1024,
+    SLOTS = 16, /* of a session, the first: Requesters use these before others */
+    NEAR = 8,   /* so many Replies of a slot may be known later, or are not in the capture */
+};
 
 struct session {
     uint8_t name[NFS_SESSION];
     struct rpcrdma_address server; /* that created it */
-    bool vague;                    /* several have, or one took it and was not seen to create it */
+    uint32_t seqid[SLOTS];         /* the latest that was taken; 0: none */
+    bool vague; /* several have, or one took it that was not seen to create it, or other numbers */
 };
 
 struct same {
@@ -21,7 +27,7 @@ struct same {
 
 struct nfs_trunks {
     GHashTable *sessions, *same; /* each is its own key */
-    struct session latest;       /* that was taken, and by whom */
+    struct session *latest;      /* of these; NULL: none */
 };
 
 static guint session_hash(gconstpointer p)
@@ -92,22 +98,55 @@ static bool join(struct nfs_trunks *trunks, const struct rpcrdma_address *addres
     return true;
 }
 
-bool nfs_trunks_session(struct nfs_trunks *trunks, const struct rpcrdma_address *address,
-                        const uint8_t name[NFS_SESSION], bool created)
+static struct session *session_of(struct nfs_trunks *trunks, const struct rpcrdma_address *address,
+                                  const struct nfs_session_use *use)
 {
-    struct session key = {.server = *address, .vague = !created}, *session;
+    struct session key = {.server = *address, .vague = !use->created}, *session = trunks->latest;
 
-    memcpy(key.name, name, sizeof(key.name));
-    if (!created && session_equal(&key, &trunks->latest) && equal(address, &trunks->latest.server))
-        return false;
+    memcpy(key.name, use->name, sizeof(key.name));
+    if (session && session_equal(&key, session))
+        return session;
     session = g_hash_table_lookup(trunks->sessions, &key);
-    trunks->latest = key;
-    if (!session && g_hash_table_size(trunks->sessions) < SESSIONS_MOST)
-        g_hash_table_add(trunks->sessions, g_memdup2(&key, sizeof(key)));
+    if (!session && g_hash_table_size(trunks->sessions) < SESSIONS_MOST) {
+        session = g_memdup2(&key, sizeof(key));
+        g_hash_table_add(trunks->sessions, session);
+    }
+    trunks->latest = session;
+    return session;
+}
+
+/* Of Replies of several connections those of one slot may come in another order. */
+static void number(uint32_t *seqid, uint32_t next)
+{
+    if (next == 1 || next - *seqid < UINT32_MAX / 2)
+        *seqid = next;
+}
+
+bool nfs_trunks_session(struct nfs_trunks *trunks, const struct rpcrdma_address *address,
+                        const struct nfs_session_use *use)
+{
+    struct session *session = session_of(trunks, address, use);
+    bool own = session && (equal(&session->server, address) ||
+                           equal(nfs_trunks_server(trunks, &session->server),
+                                 nfs_trunks_server(trunks, address)));
+    uint32_t *seqid, ahead;
+
     if (!session)
         return false;
-    if (created)
-        session->vague |=
-            !equal(nfs_trunks_server(trunks, &session->server), nfs_trunks_server(trunks, address));
-    return !session->vague && join(trunks, address, &session->server);
+    if (use->created) {
+        session->vague |= !own;
+        memset(session->seqid, 0, sizeof(session->seqid));
+    }
+    if (session->vague || !use->numbered || use->slot >= SLOTS)
+        return false;
+    seqid = &session->seqid[use->slot];
+    ahead = use->seqid - *seqid;
+    if (!own && *seqid == 0)
+        return false; /* nothing to compare with */
+    if (own || ahead == 1) {
+        number(seqid, use->seqid);
+        return !own && join(trunks, address, &session->server);
+    }
+    session->vague = ahead > NEAR && -ahead > NEAR;
+    return false;
 }

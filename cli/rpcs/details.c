@@ -115,11 +115,11 @@ static void remove_(void *context, const struct nfs_handle *directory, const str
     nfs_paths_remove(d->paths, server(d->stream->connection), directory, name);
 }
 
-static void session(void *context, const uint8_t *name, bool created)
+static void session(void *context, const struct nfs_session_use *use)
 {
     struct details *d = context;
 
-    nfs_paths_session(d->paths, server(d->stream->connection), name, created);
+    nfs_paths_session(d->paths, server(d->stream->connection), use);
 }
 
 struct details *details_new(size_t path_bytes)

@@ -55,7 +55,7 @@ class PerFile(Files):
         self.assertEqual(self.rows(path), [('.../f', '192.0.2.1', 2, 2), ('.../f', '192.0.2.2', 2, 3)])
         self.assertEqual(self.shown('rpcs', '--per', 'file', path), [(2, '.../f (at 192.0.2.1)'), (3, '.../f (at 192.0.2.2)')])
 
-    def trunk(self, both_create):
+    def trunk(self, second_first, ahead=0):
         """A session of one server, and what another address does with one of its name."""
         name, attributes = b'SESSIONSESSION01', words(0, 65536, 65536, 4096, 8, 8, 0)
         create = (43, bytes(8) + words(2, 0) + attributes * 2 + words(0x40000000, 0), name + words(2, 0) + attributes * 2)
@@ -66,15 +66,16 @@ class PerFile(Files):
         first = Nfs()
         second = Nfs('192.0.2.2', first.out, first.talk.clock, 34)
         first.compound(create)
-        second.compound(create if both_create else bind)
+        second.compound({'create': create, 'bind': bind}[second_first])
         first.compound(sequence(1), ROOT, look(b'f'), getfh(7))
         for n in range(2, 6):
-            (first if n % 2 else second).compound(sequence(n), putfh(7), READ)
+            (first if n % 2 else second).compound(sequence(n if n % 2 else n + ahead), putfh(7), READ)
         return first.save(self.path())
 
     def test_one_server_at_two_addresses(self):
-        for both_create, want in ((False, [('/f', 5)]), (True, [('/f', 3), ('handle ' + 28 * '07', 2)])):
-            rows = self.run_command('rpcs', '--per', 'file', '--json', self.trunk(both_create)).splitlines()
+        apart = [('/f', 3), ('handle ' + 28 * '07', 2)]
+        for trunk, want in ((('bind', 0), [('/f', 5)]), (('create', 0), apart), (('bind', 1000), apart)):
+            rows = self.run_command('rpcs', '--per', 'file', '--json', self.trunk(*trunk)).splitlines()
             rows = [(row['file'], row['calls']) for row in map(json.loads, rows) if 'filehandle' in row]
             self.assertEqual(sorted(rows), want)
 

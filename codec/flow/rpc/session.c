@@ -11,7 +11,8 @@
  * later (section 2.10.6.1). Sizes are those of RPC messages before anything is put into chunks.
  * A session has any number of connections: those that its requests come over (section 2.10.3.1),
  * to any address of its server. Where two servers are seen to create one of the same name, each is
- * its server's.
+ * its server's. Where one is, and another address takes numbers far from those of its slots, that
+ * is another server, whose session of that name is older than the capture.
  */
 
 enum {
@@ -66,6 +67,52 @@ uint64_t rpc_session_key(const struct flow_rpcs *rpcs, const struct flow_conn *c
             return key;
     }
     return first;
+}
+
+bool rpc_session_abroad(const struct flow_rpcs *rpcs, const struct flow_conn *conn, uint64_t key)
+{
+    const struct rpcrdma_address none = {0}, server = server_of(conn);
+    const struct rpc_session *session = find(rpcs, key);
+
+    return session && !by_server(session, &server) && !by_server(session, &none) &&
+           memcmp(&server, &none, sizeof(none)) != 0;
+}
+
+/* One more of the name, in the place of the last where there are too many. NULL: no memory. */
+static struct rpc_session *add_later(struct flow_rpcs *rpcs, const uint64_t name[2])
+{
+    struct rpc_session *session = find(rpcs, nth_key(rpcs, name, 0));
+    uint64_t key;
+
+    if (session && session->later < LATER)
+        session->later++;
+    key = nth_key(rpcs, name, session ? session->later : 0);
+    session = find(rpcs, key);
+    if (!session)
+        session = ring_table_add(&rpcs->sessions, &rpcs->context->memory, key);
+    if (session)
+        *session = (struct rpc_session){.key = key};
+    return session;
+}
+
+uint64_t rpc_session_apart(struct flow_rpcs *rpcs, const struct flow_conn *conn,
+                           const uint64_t name[2])
+{
+    struct rpc_session *session = add_later(rpcs, name);
+
+    if (!session)
+        return 1;
+    session->server = server_of(conn);
+    session->torn = true;
+    return session->key;
+}
+
+void rpc_session_together(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+{
+    struct rpc_session *session = find(rpcs, t->session);
+
+    if (session)
+        session->server = (struct rpcrdma_address){0};
 }
 
 static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
@@ -212,16 +259,12 @@ static void created(struct flow_rpcs *rpcs, struct flow_conn *conn, struct rpcrd
         session = ring_table_add(&rpcs->sessions, &rpcs->context->memory, nth_key(rpcs, name, 0));
         if (!session)
             return;
-        *session = (struct rpc_session){.key = nth_key(rpcs, name, 0), .server = new.server};
+        *session = (struct rpc_session){.key = nth_key(rpcs, name, 0)};
     }
-    if (session && session->later < LATER)
-        session->later++;
-    new.key = nth_key(rpcs, name, session ? session->later : 0);
-    session = find(rpcs, new.key);
-    if (!session)
-        session = ring_table_add(&rpcs->sessions, &rpcs->context->memory, new.key);
+    session = add_later(rpcs, name);
     if (!session)
         return;
+    new.key = session->key;
     *session = new;
     carry(rpcs, session, conn);
 }

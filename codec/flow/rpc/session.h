@@ -42,6 +42,7 @@ enum rpc_slot_doubt {
     RPC_SLOT_BEYOND = 4,
     RPC_SLOT_BEGUN = 8, /* the first that was seen of it is not its first */
     RPC_SLOT_BACK = 16, /* a number before the latest, which was seen already */
+    RPC_SLOT_APART = 32 /* far from what was seen, and at another address: rpc_session_apart */
 };
 
 /* A session's channel (RFC 8881 section 18.36.3), as CREATE_SESSION's Reply says. */
@@ -51,7 +52,7 @@ struct rpc_channel {
 
 struct rpc_session {
     uint64_t key;                  /* rpc_session_key of its name; first, likewise */
-    struct rpcrdma_address server; /* that created it */
+    struct rpcrdma_address server; /* that created it; zero: it is not known */
     uint32_t later; /* of the first of its name: others that were created since, by any server */
     struct rpc_channel channel[2]; /* fore, back: by who calls */
     uint32_t slots_known[2];       /* most that the Responder said since: it may allow more */
@@ -77,6 +78,13 @@ bool rpc_slot_used(const struct flow_rpcs *rpcs, uint64_t session);
  * the latest that the connection's server created. */
 uint64_t rpc_session_key(const struct flow_rpcs *rpcs, const struct flow_conn *conn,
                          const uint64_t name[2]);
+/* It has that key, and another address than this connection's server created it. */
+bool rpc_session_abroad(const struct flow_rpcs *rpcs, const struct flow_conn *conn, uint64_t key);
+/* The connection's server has a session of its own of that name, which began before the capture:
+ * its key; without memory, of none. And that was wrong. */
+uint64_t rpc_session_apart(struct flow_rpcs *rpcs, const struct flow_conn *conn,
+                           const uint64_t name[2]);
+void rpc_session_together(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
 /* A Call of a session, once it is whole, against what CREATE_SESSION allowed; a Reply's
  * results, which say what is allowed from now on; a Reply that was put together. */
 void rpc_session_call(struct flow_rpcs *rpcs, struct rpc_transaction *t);

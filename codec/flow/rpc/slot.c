@@ -96,6 +96,12 @@ static void follow(struct rpc_slot *slot, struct rpc_transaction *t)
     slot->last = request_of(t);
 }
 
+/* Whether the number may be of a slot of which some requests are not in the capture. */
+static bool far(const struct rpc_slot *slot, uint32_t seqid)
+{
+    return slot ? seqid != 1 && seqid - slot->seqid + SEEN > 2 * SEEN : seqid != 1;
+}
+
 static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     const struct rpcrdma_ddp *ddp = &t->ddp;
@@ -106,6 +112,13 @@ static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     t->session = rpc_session_key(rpcs, t->conn, ddp->session);
     key = key_of(rpcs, t->session, t->pub.callback, ddp->slot);
     slot = ring_table_get(&rpcs->slots, key);
+    if (rpc_session_abroad(rpcs, t->conn, t->session) && far(slot, ddp->seqid)) {
+        t->slot_before = slot ? slot->seqid : 0;
+        t->slot_doubt |= RPC_SLOT_APART;
+        t->session = rpc_session_apart(rpcs, t->conn, ddp->session);
+        key = key_of(rpcs, t->session, t->pub.callback, ddp->slot);
+        slot = ring_table_get(&rpcs->slots, key);
+    }
     t->slot_place = rpc_call_place(t, ddp->slot_off);
     if (ddp->slot > ddp->highest)
         rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_SLOT_BEYOND, t->pub.call_frame, t->slot_place,
@@ -197,6 +210,12 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
             whole || (slot->before.conn == slot->last.conn && rpc_session_followed(t->conn)),
             RPCRDMA_RULE_SLOT_IN_USE, RPCRDMA_RULE_SLOT_IN_USE_UNSURE, 0, ddp->slot,
             slot->before.frame, 0);
+    if (t->slot_doubt & RPC_SLOT_APART && refused) {
+        rpc_session_together(rpcs, t);
+        if (t->slot_before != 0)
+            add(rpcs, t, true, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE,
+                SEQUENCE, ddp->slot, ddp->seqid, t->slot_before);
+    }
     if (t->slot_doubt & RPC_SLOT_BACK && sure)
         add(rpcs, t, true, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE, SEQUENCE,
             ddp->slot, ddp->seqid, t->slot_before);

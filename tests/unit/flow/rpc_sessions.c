@@ -200,6 +200,58 @@ static void a_name_that_two_servers_give(void **state)
     assert_int_equal(sequence(name, 1, 0, 0)->n_rules, 0);
 }
 
+static const struct got_transaction *at(struct rig_end *a, struct rig_end *b, uint32_t seqid,
+                                        uint32_t status)
+{
+    const uint8_t name[NAME] = {7};
+    const struct got_transaction *t;
+
+    rig.a = *a;
+    rig.b = *b;
+    t = sequence(name, seqid, 0, status);
+    *a = rig.a;
+    *b = rig.b;
+    return t;
+}
+
+/* Of two servers with a session of the same name one is seen to create it; the other takes numbers
+ * that do not follow. Where it refuses one, it may be another address of the first. */
+static void a_name_that_an_older_session_has(void **state)
+{
+    const uint8_t name[NAME] = {7};
+    struct rig_end a[2] = {rig.a, {1, rig.a.qpn + 1, 77}}, b[2] = {rig.b, {3, 900, 4000}};
+
+    (void)state;
+    rig_connect(&rig.rig, &a[1], &b[1], 20049);
+    create(name, 1);
+    a[0] = rig.a;
+    b[0] = rig.b;
+    assert_int_equal(at(&a[1], &b[1], 100, 0)->n_rules, 0);
+    for (uint32_t seqid = 1; seqid <= 3; seqid++) {
+        const struct got_transaction *t = at(&a[0], &b[0], seqid, 0);
+
+        assert_int_equal(t->n_rules, 1);
+        assert_true(told(t, RPCRDMA_RULE_SESSION_REQUEST_SIZE));
+        assert_int_equal(at(&a[1], &b[1], 100 + seqid, 0)->n_rules, 0);
+    }
+}
+
+static void another_address_that_refuses(void **state)
+{
+    const uint8_t name[NAME] = {7};
+    struct rig_end a[2] = {rig.a, {1, rig.a.qpn + 1, 77}}, b[2] = {rig.b, {3, 900, 4000}};
+
+    (void)state;
+    rig_connect(&rig.rig, &a[1], &b[1], 20049);
+    create(name, 1);
+    a[0] = rig.a;
+    b[0] = rig.b;
+    at(&a[0], &b[0], 1, 0);
+    assert_true(told(at(&a[1], &b[1], 2, 0), RPCRDMA_RULE_SESSION_REQUEST_SIZE));
+    assert_true(told(at(&a[1], &b[1], 200, MISORDERED), RPCRDMA_RULE_SLOT_SEQUENCE));
+    assert_true(told(at(&a[1], &b[1], 3, 0), RPCRDMA_RULE_SESSION_REQUEST_SIZE));
+}
+
 /* A Reply that the capture shows behind the next Call of its slot: by its time it was before that,
  * or it was not. */
 static void reply_behind_the_next_call(void **state)
@@ -238,6 +290,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(as_many_slots_as_are_remembered, setup, teardown),
         cmocka_unit_test_setup_teardown(as_many_sessions_as_are_remembered, setup, teardown),
         cmocka_unit_test_setup_teardown(a_name_that_two_servers_give, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_name_that_an_older_session_has, setup, teardown),
+        cmocka_unit_test_setup_teardown(another_address_that_refuses, setup, teardown),
         cmocka_unit_test_setup_teardown(reply_behind_the_next_call, setup, teardown),
     };
 
