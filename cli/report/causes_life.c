@@ -331,8 +331,11 @@ static void connection_left(struct report *r, const struct report_connection *c)
                  " After %.1f s the client went on with connection %u in place of "
                  "connection %u.",
                  report_seconds(life->down_ns), (unsigned)c->pub.number, (unsigned)was->pub.number);
-        report_server_restarted(r, &restart, life->down_ns, told)->time_ns = life->down_ns;
-        return;
+        cause = report_server_restarted(r, &restart, life->down_ns, told);
+        if (cause) {
+            cause->time_ns = life->down_ns;
+            return;
+        }
     }
     beside = report_answered_beside(r, c, life->down_since_ns,
                                     time_plus(life->down_since_ns, life->down_ns));

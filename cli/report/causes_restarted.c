@@ -15,6 +15,7 @@
 /* A server may drop the state of a client that is away for longer: 90 s with Linux, 30 with some.
  */
 #define LEASE_NS (30 * SECOND)
+#define GRACE_NS (90 * SECOND) /* for which a server waits for clients that were there before */
 
 bool report_closed_by_server(const struct rpcrdma_connection *c)
 {
@@ -110,6 +111,14 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
     return true;
 }
 
+/* While the Calls were sent again, or as long after that as a client takes to come back that holds
+ * state: later ones know nothing of it. */
+static bool began_then(const struct report_connection *other, const struct report_trouble *trouble)
+{
+    return other->pub.first_time_ns >= trouble->resent_since_ns &&
+           time_less(other->pub.first_time_ns, trouble->resent_until_ns) <= GRACE_NS;
+}
+
 struct report_restart report_restart(const struct report *r, const struct report_connection *c)
 {
     struct report_restart found = {0};
@@ -121,7 +130,7 @@ struct report_restart report_restart(const struct report *r, const struct report
         const struct report_connection *other = one;
 
         if (report_compare_hosts(other, c, true) != 0 ||
-            (other != c && other->pub.first_time_ns < c->trouble.resent_since_ns))
+            (other != c && !began_then(other, &c->trouble)))
             continue;
         found.refused |=
             report_refused(&other->pub) && other->pub.first_time_ns <= c->trouble.resent_until_ns;
@@ -133,15 +142,38 @@ struct report_restart report_restart(const struct report *r, const struct report
     return found;
 }
 
+/* Others went on: the server dropped the state of this client alone. */
+static void state_dropped(struct report *r, guint survived)
+{
+    struct report_cause *cause = r->n_causes > 0 ? &r->causes[r->n_causes - 1] : NULL;
+    const struct report_trouble *trouble = &r->about->trouble;
+    size_t at = cause ? strlen(cause->text) : 0;
+
+    if (cause && cause->of == r->about && cause->id == CAUSE_CONNECTION_FAILED &&
+        trouble->stale > 0)
+        snprintf(cause->text + at, sizeof(cause->text) - at,
+                 " Then the server did not know the client's state any more: %" PRIu64
+                 " answer%s, from frame %" PRIu64 " on. It was not restarted, as %u other "
+                 "connection%s to it went on; the lease ran out, most likely.",
+                 trouble->stale, plural(trouble->stale), trouble->stale_frame, survived,
+                 survived == 1 ? "" : "s");
+}
+
 /* The client was `away_ns` without a connection; `and`: what else is known. */
 struct report_cause *report_server_restarted(struct report *r, const struct report_restart *restart,
                                              int64_t away_ns, const char *and)
 {
     bool lease = restart->stale > 0 && !restart->refused && away_ns > LEASE_NS;
-    struct report_cause *cause =
-        report_cause_add(r, CAUSE_SERVER_RESTARTED,
-                         restart->stale > 0 && !lease ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    int64_t back_ns = r->about->pub.first_time_ns;
+    guint survived = report_survived(r, r->about, time_less(back_ns, away_ns), back_ns);
+    struct report_cause *cause;
 
+    if (survived > 0 && !restart->refused) {
+        state_dropped(r, survived);
+        return NULL;
+    }
+    cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
+                             restart->stale > 0 && !lease ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     cause->rpcs = restart->stale;
     cause->frame = restart->frame;
     if (restart->stale > 0)
@@ -158,6 +190,8 @@ struct report_cause *report_server_restarted(struct report *r, const struct repo
                  "the client was away for %.1f s: its lease may have run out, and the server have "
                  "dropped its state for that",
                  report_seconds(away_ns));
+    if (survived > 0)
+        tell_survived(cause, survived);
     return cause;
 }
 

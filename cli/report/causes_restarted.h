@@ -15,7 +15,8 @@ struct report_restart {
 
 struct report_restart report_restart(const struct report *r, const struct report_connection *c);
 
-/* Adds the cause. The client was `away_ns` without a connection; `and`: what else is known. */
+/* Adds the cause; NULL: others went on, and it was not restarted. The client was `away_ns` without
+ * a connection; `and`: what else is known. */
 struct report_cause *report_server_restarted(struct report *r, const struct report_restart *restart,
                                              int64_t away_ns, const char *and);
 

@@ -105,6 +105,35 @@ class Beside(CommandTest):
         cause, = self.one_of_four(lambda one: None, clients=True)
         self.assertIn('The path was down', cause['text'])
 
+    def test_whose_state_is_lost(self):
+        """A Call comes again after 5 s, and the server does not know a client's state: it was restarted, but where others
+        went on meanwhile, or where it is another client that comes much later."""
+        def talk(c, _, beside, own, later):
+            others = rule_talk.Conversation(c.packets, number=7, clock=c.clock, hosts=('192.0.2.30', rule_talk.SERVER))
+            others.getattr()
+            c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.packets.pop()
+            for _ in range(10 if beside else 0):
+                others.getattr()
+                c.clock.now += SECOND // 2
+            c.clock.now += 0 if beside else 5 * SECOND
+            again = c.beside(3)
+            again.reply(again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
+            c.clock.now += later * SECOND
+            if beside:
+                others.getattr()
+            one = again if own else rule_talk.Conversation(c.packets, number=9, clock=c.clock,
+                                                           hosts=('192.0.2.40', rule_talk.SERVER))
+            one.reply(rules_nfs4.call(one), rules_nfs4.results([struct.pack('>II', rules_nfs4.SEQUENCE, 10052)], 10052))
+        for beside, own, later, want in ((False, False, 5, True), (False, False, 600, False), (True, False, 5, False),
+                                         (False, True, 0, True), (True, True, 0, False)):
+            with self.subTest(beside=beside, own=own, later=later):
+                report = self.report_of(lambda c, n, to=(beside, own, later): talk(c, n, *to))
+                self.assertEqual([one['cause'] for one in report['causes']],
+                                 ['connection-failed'] + (['server-restarted'] if want else []))
+                self.assertEqual('It was not restarted, as 1 other connection' in report['causes'][0]['text'], beside and own)
+
     def test_closed_as_idle(self):
         """nfsd closes what was idle for 6 minutes: that is no restart, and until the client comes again nothing is down. A
         restart after less than two minutes is one, and one after which the state is lost."""
