@@ -74,15 +74,27 @@ void nfs_trunks_free(struct nfs_trunks *trunks)
     g_free(trunks);
 }
 
+static struct same *stands_for(const struct nfs_trunks *trunks,
+                               const struct rpcrdma_address *address)
+{
+    return g_hash_table_lookup(trunks->same, &(struct same){.address = *address});
+}
+
 const struct rpcrdma_address *nfs_trunks_server(const struct nfs_trunks *trunks,
                                                 const struct rpcrdma_address *address)
 {
-    const struct same *same;
+    struct same *same, *next;
 
-    /* it ends: only an address that stands for itself becomes another one */
-    while (g_hash_table_size(trunks->same) > 0 &&
-           (same = g_hash_table_lookup(trunks->same, &(struct same){.address = *address})))
+    if (g_hash_table_size(trunks->same) == 0)
+        return address;
+    /* it ends: only an address that stands for itself becomes another one. Each way there gets
+     * half as long: who makes one of a thousand addresses does not have it gone for each RPC */
+    for (same = stands_for(trunks, address); same; same = next) {
+        next = stands_for(trunks, &same->as);
+        if (next)
+            same->as = next->as;
         address = &same->as;
+    }
     return address;
 }
 

@@ -22,7 +22,8 @@ import files
 KINDS = ['connections', 'strangers', 'calls', 'overlaps', 'claims', 'handles', 'compounds', 'oneway', 'holes',
          'tcp', 'decoys', 'shuffled', 'operations', 'names', 'xids', 'callers', 'iwarp6', 'roce6', 'fragments',
          'continued', 'waiting', 'pieces', 'pulled', 'positions', 'slower', 'spread', 'jumps', 'again', 'answers',
-         'limits', 'moments', 'hosts', 'interfaces',
+         'limits', 'moments', 'hosts', 'interfaces', 'vlans', 'trunks', 'sessions', 'links', 'refused', 'closed',
+         'stalled',
          *(FILES := ['files', 'ring'])]
 COMMANDS = {  # {}: a folder, {out}: one in it that is empty, {1}: the first file
     'decode': ['decode'],

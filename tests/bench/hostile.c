@@ -236,6 +236,6 @@ bool hostile(const char *kind, struct talk_file *file, uint64_t size)
         tcp_held(file, size, false);
     else
         return hostile_names(kind, file, size) || hostile_work(kind, file, size) ||
-               hostile_tables(kind, file, size);
+               hostile_tables(kind, file, size) || hostile_ends(kind, file, size);
     return true;
 }

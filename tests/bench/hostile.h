@@ -11,5 +11,6 @@ bool hostile(const char *kind, struct talk_file *file, uint64_t size);
 bool hostile_names(const char *kind, struct talk_file *file, uint64_t size);
 bool hostile_work(const char *kind, struct talk_file *file, uint64_t size);
 bool hostile_tables(const char *kind, struct talk_file *file, uint64_t size);
+bool hostile_ends(const char *kind, struct talk_file *file, uint64_t size);
 
 #endif

@@ -25,6 +25,7 @@ enum {
 enum {
     PCAP_HEADER = 16,
     ETHERNET = 14,
+    TAGS = 8, /* two */
     IPV4 = 20,
     UDP = 8,
     BTH = 12,
@@ -62,6 +63,7 @@ bool talk_open(struct talk_file *file, const char *path)
     file->packets = 0;
     file->time_ns = INT64_C(1700000000000000000);
     file->step_ns = 500;
+    file->vlans = 0;
     return true;
 }
 
@@ -101,8 +103,8 @@ static void write_packet(struct talk_file *file, const struct packet *packet)
     static const uint8_t zero[8];
     uint32_t pad = -packet->len & 3;
     uint32_t udp = UDP + BTH + packet->extension_len + packet->len + pad + ICRC;
-    uint32_t all = ETHERNET + IPV4 + udp;
-    uint8_t head[PCAP_HEADER + ETHERNET + IPV4 + UDP + BTH], *p = head, *ip;
+    uint32_t tags = file->vlans ? TAGS : 0, all = ETHERNET + tags + IPV4 + udp;
+    uint8_t head[PCAP_HEADER + ETHERNET + TAGS + IPV4 + UDP + BTH], *p = head, *ip;
 
     file->time_ns += file->step_ns;
     p = little32(p, (uint32_t)(file->time_ns / 1000000000));
@@ -110,6 +112,10 @@ static void write_packet(struct talk_file *file, const struct packet *packet)
     p = little32(little32(p, all), all);
     p = put32(put16(p, 0x0200), packet->to->address);
     p = put32(put16(p, 0x0200), packet->from->address);
+    if (file->vlans) {
+        p = put32(p, 0x88a8u << 16 | (file->vlans >> 12 & 0xfff));
+        p = put32(p, 0x8100u << 16 | (file->vlans & 0xfff));
+    }
     p = ip = put16(p, 0x0800);
     p = put32(p, 0x45000000 | (IPV4 + udp));
     p = put32(put32(p, 0x4000), 64u << 24 | 17u << 16); /* do not fragment; TTL; UDP */
@@ -120,7 +126,7 @@ static void write_packet(struct talk_file *file, const struct packet *packet)
     *p++ = (uint8_t)(0x40 | pad << 4);
     p = put32(put16(p, 0xffff), packet->qpn);
     put32(p, (packet->ack_request ? 0x80000000u : 0) | (packet->psn & 0xffffff));
-    fwrite(head, 1, sizeof(head), file->out);
+    fwrite(head, 1, (size_t)(p + 4 - head), file->out);
     fwrite(packet->extension, 1, packet->extension_len, file->out);
     fwrite(packet->data, 1, packet->len, file->out);
     fwrite(zero, 1, pad + ICRC, file->out);
@@ -153,14 +159,23 @@ static void datagram(struct talk *talk, const struct talk_end *from, uint32_t ki
                                               .len = MAD});
 }
 
+static uint32_t local_id(const struct talk *talk)
+{
+    return 0x1000000 + talk->client.qpn;
+}
+
+static uint32_t remote_id(const struct talk *talk)
+{
+    return 0x2000000 + talk->server.qpn;
+}
+
 /* IBTA volume 1 section 12.6; the private data begins with annex A11's IP addresses. */
-void talk_connect(struct talk *talk, const uint8_t *private)
+static void request(struct talk *talk, const uint8_t *private)
 {
     const struct talk_end *c = &talk->client, *s = &talk->server;
-    uint32_t local = 0x1000000 + c->qpn, remote = 0x2000000 + s->qpn;
     uint8_t mad[MAD] = {0}, *body = mad + 24;
 
-    put32(body, local);
+    put32(body, local_id(talk));
     put64(body + 8, 0x0000000001060000 | 20049);
     put32(body + 32, c->qpn << 8 | 16);
     put32(body + 44, s->psn << 8 | 20 << 3 | 7); /* the PSN that the server starts with */
@@ -174,8 +189,15 @@ void talk_connect(struct talk *talk, const uint8_t *private)
     if (private)
         memcpy(body + 140 + 36, private, 8);
     datagram(talk, c, 0x10, mad);
+}
 
-    memset(mad, 0, sizeof(mad));
+void talk_connect(struct talk *talk, const uint8_t *private)
+{
+    const struct talk_end *c = &talk->client, *s = &talk->server;
+    uint32_t local = local_id(talk), remote = remote_id(talk);
+    uint8_t mad[MAD] = {0}, *body = mad + 24;
+
+    request(talk, private);
     put32(put32(body, remote), local);
     put32(body + 12, s->qpn << 8);
     put32(body + 20, c->psn << 8);
@@ -186,6 +208,32 @@ void talk_connect(struct talk *talk, const uint8_t *private)
     memset(mad, 0, sizeof(mad));
     put32(put32(body, local), remote);
     datagram(talk, c, 0x14, mad);
+}
+
+void talk_refuse(struct talk *talk)
+{
+    enum { INVALID_SERVICE_ID = 8 };
+    uint8_t mad[MAD] = {0}, *body = mad + 24;
+
+    request(talk, NULL);
+    put32(body + 4, local_id(talk));
+    put16(body + 10, INVALID_SERVICE_ID);
+    datagram(talk, &talk->server, 0x12, mad);
+}
+
+void talk_disconnect(struct talk *talk, const struct talk_end *from)
+{
+    bool client = from == &talk->client;
+    const struct talk_end *to = other(talk, from);
+    uint32_t own = client ? local_id(talk) : remote_id(talk);
+    uint32_t others = client ? remote_id(talk) : local_id(talk);
+    uint8_t mad[MAD] = {0}, *body = mad + 24;
+
+    put32(put32(put32(body, own), others), to->qpn << 8);
+    datagram(talk, from, 0x15, mad);
+    memset(mad, 0, sizeof(mad));
+    put32(put32(body, others), own);
+    datagram(talk, to, 0x16, mad);
 }
 
 static uint32_t take_psn(struct talk_end *end)
@@ -201,14 +249,17 @@ static void aeth(struct talk_end *end, uint8_t out[4])
     put32(out, 0x1f000000 | (end->msn & 0xffffff));
 }
 
-/* The other end acknowledges all that `from` sent. */
 static void acknowledge(struct talk *talk, const struct talk_end *from)
+{
+    if (!talk->one_way)
+        talk_acknowledge(talk, from);
+}
+
+void talk_acknowledge(struct talk *talk, const struct talk_end *from)
 {
     struct talk_end *end = other(talk, from);
     uint8_t extension[4];
 
-    if (talk->one_way)
-        return;
     end->msn++;
     aeth(end, extension);
     write_packet(talk->file, &(struct packet){.from = end,

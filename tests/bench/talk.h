@@ -18,6 +18,7 @@ struct talk_file {
     FILE *out;
     uint64_t bytes, packets;
     int64_t time_ns, step_ns; /* of the last packet; between two */
+    uint32_t vlans;           /* 802.1ad's and 802.1Q's, 12 bits each; 0: no tags */
 };
 
 struct talk_end {
@@ -40,8 +41,15 @@ bool talk_close(struct talk_file *file);
 /* CM REQ, REP, RTU to the NFS/RDMA port. `private` is 8 bytes of private data, or NULL. */
 void talk_connect(struct talk *talk, const uint8_t *private);
 
+/* A REQ that the server rejects: nothing listens there. */
+void talk_refuse(struct talk *talk);
+/* DREQ and DREP. `from` is the talk's client or server. */
+void talk_disconnect(struct talk *talk, const struct talk_end *from);
+
 /* One message and its Ack. `from` is the talk's client or server. */
 void talk_send(struct talk *talk, struct talk_end *from, const void *data, uint32_t len);
+/* The other end acknowledges all that `from` sent. */
+void talk_acknowledge(struct talk *talk, const struct talk_end *from);
 /* `from` writes into, or reads from, the other end's memory; len is a multiple of the MTU. */
 void talk_write(struct talk *talk, struct talk_end *from, uint32_t rkey, uint64_t address,
                 uint32_t len);

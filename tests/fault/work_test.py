@@ -36,9 +36,10 @@ KINDS = {
     'answers': [SANITIZE, ['rpcs']],
     'limits': [TRIGGER, ['credits']],
     'hosts': [['decode']],
+    'trunks': [['rpcs', '--per', 'file']],
 }
 SMALL, FACTOR = 800_000, 4
-LARGER = {'limits': 2, 'hosts': 2}
+LARGER = {'limits': 2, 'hosts': 2, 'trunks': 2}
 SLACK, NOISE, TIMES = 0.2, 2, 25
 
 
