@@ -4,7 +4,7 @@
 format of version 2. OUT/message: distinct headers; OUT/packet: one packet of each kind and link; OUT/pipeline:
 conversations of some packets; OUT/file, OUT/capture, OUT/command: files of every kind; OUT/rpc: RPC headers;
 OUT/nfs: arguments and results of every operation; OUT/xchar, OUT/private_data; OUT/encode, OUT/flow, OUT/tcp:
-choices; OUT/filter: expressions."""
+choices; OUT/filter: expressions; OUT/kernel: lines of traces."""
 import bz2
 import collections
 import gzip
@@ -25,6 +25,7 @@ import rpcrdma1
 import v2
 
 LINKS = [0, 1, 101, 113, 228, 229, 247, 197, 276, 147, 192, 108]  # as in packet.c
+TRACES = os.path.join(HERE, '..', '..', 'captures', 'kernel-trace')
 VECTORS = os.path.join(HERE, '..', 'unit', 'upper', 'nfs4_vectors.def')
 
 # As they are for messages, RPCs, extracts and triggers in turn; each is followed by a NUL and values.
@@ -124,10 +125,23 @@ def nfs():
                    bytes.fromhex(data))
 
 
+def kernel():
+    """Lines of recorded traces, some dozens at a time: of one RPC's, and as they are."""
+    for name in ('client', 'server'):
+        with open(os.path.join(TRACES, name + '.txt'), encoding='utf-8') as file:
+            lines = file.read().splitlines()
+        xids = list(dict.fromkeys(re.findall(r'xid=(0x[0-9a-f]{8})', '\n'.join(lines))))
+        for at in range(0, len(lines), len(lines) // 6):
+            yield (name, at), bytes([at % 12]) + '\n'.join(lines[at:at + 24]).encode()
+        for xid in xids[::max(len(xids) // 8, 1)]:
+            yield (name, xid), b'\x0b' + '\n'.join([line for line in lines if xid in line][:24]).encode()
+
+
 def small():
     """Seeds of the targets that take no packets."""
     out = collections.defaultdict(dict)
     out['nfs'] = dict(nfs())
+    out['kernel'] = dict(kernel())
     for kind, body in enumerate((words(2, 1, 4, 4096, 2, 4, 1, 1, 3), words(1, 3, 4, 2), words(1, 3, 1, 4, 1, 8),
                                  words(1, 4, 8192, 1)), 1):
         out['xchar'][kind] = bytes([kind]) + body
@@ -200,7 +214,7 @@ def main():
             seeds['pipeline'][name, at] = b''.join(
                 struct.pack('>HB', len(one.data), 0) + one.data for one in rdma[at:at + 40])
     for number, data in enumerate(seeds['capture'].values()):
-        seeds['command'][number] = bytes([7 * number % 256]) + data[1:]
+        seeds['command'][number] = bytes([11 * number % 252]) + data[1:]
     for target, inputs in seeds.items():
         os.makedirs(os.path.join(out, target), exist_ok=True)
         for number, data in enumerate(inputs.values()):
