@@ -95,22 +95,30 @@ static RPCRDMA_INLINE void rpcrdma_plain_span(struct rpcrdma_span *out, const ui
     out->caplen = out->len = len;
 }
 
+/* Where a Call has its credential's body, and its verifier. */
+struct rpcrdma_plain_auth {
+    const uint8_t *body, *verf;
+};
+
 /* A Call that is all there, with a credential that needs no padding and is not of RPCSEC_GSS. The
  * cursor goes to what follows its header. NULL: it is another message, or was not captured so far.
  */
-static RPCRDMA_INLINE const uint8_t *rpcrdma_plain_call_header(struct rpcrdma_cursor *c)
+static RPCRDMA_INLINE const uint8_t *rpcrdma_plain_call_header(struct rpcrdma_cursor *c,
+                                                               struct rpcrdma_plain_auth *auth)
 {
     enum { BODY = RPCRDMA_PLAIN_CRED + RPCRDMA_PLAIN_AUTH };
-    const uint8_t *p = rpcrdma_cursor_take(c, BODY, "RPC header"), *body, *verf;
+    const uint8_t *p = rpcrdma_cursor_take(c, BODY, "RPC header");
     uint32_t count = p ? rpcrdma_get_be32(p + RPCRDMA_PLAIN_CRED + RPCRDMA_PLAIN_AUTH_LENGTH) : 0;
 
     if (!p || rpcrdma_get_be32(p + RPCRDMA_PLAIN_RPCVERS) != RPCRDMA_RPC_VERSION ||
         rpcrdma_get_be32(p + RPCRDMA_PLAIN_CRED) == RPCRDMA_RPC_GSS ||
         count > RPCRDMA_RPC_AUTH_MAX || count & 3)
         return NULL;
-    body = rpcrdma_cursor_take(c, count, "RPC auth body");
-    verf = rpcrdma_cursor_take(c, RPCRDMA_PLAIN_AUTH, "RPC verifier");
-    return body && verf && rpcrdma_get_be32(verf + RPCRDMA_PLAIN_AUTH_LENGTH) == 0 ? p : NULL;
+    auth->body = rpcrdma_cursor_take(c, count, "RPC auth body");
+    auth->verf = rpcrdma_cursor_take(c, RPCRDMA_PLAIN_AUTH, "RPC verifier");
+    return auth->body && auth->verf && rpcrdma_get_be32(auth->verf + RPCRDMA_PLAIN_AUTH_LENGTH) == 0
+               ? p
+               : NULL;
 }
 
 /* Likewise a Reply: accepted, with nothing after its status but results. */
@@ -129,14 +137,13 @@ static RPCRDMA_INLINE bool rpcrdma_plain_call(struct rpcrdma_rpc *out, bool agai
                                               struct rpcrdma_cursor c)
 {
     enum { BODY = RPCRDMA_PLAIN_CRED + RPCRDMA_PLAIN_AUTH };
-    const uint8_t *p = rpcrdma_plain_call_header(&c), *body, *verf;
+    struct rpcrdma_plain_auth auth;
+    const uint8_t *p = rpcrdma_plain_call_header(&c, &auth);
     uint32_t count;
 
     if (!p)
         return false;
-    body = p + BODY;
-    count = rpcrdma_get_be32(body - 4);
-    verf = body + count;
+    count = rpcrdma_get_be32(p + RPCRDMA_PLAIN_CRED + RPCRDMA_PLAIN_AUTH_LENGTH);
     if (!again)
         memset(out, 0, sizeof(*out));
     out->present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE | RPCRDMA_RPC_HAS_PROGRAM |
@@ -146,9 +153,10 @@ static RPCRDMA_INLINE bool rpcrdma_plain_call(struct rpcrdma_rpc *out, bool agai
     out->version = rpcrdma_get_be32(p + RPCRDMA_PLAIN_VERSION);
     out->procedure = rpcrdma_get_be32(p + RPCRDMA_PLAIN_PROCEDURE);
     out->cred_flavor = rpcrdma_get_be32(p + RPCRDMA_PLAIN_CRED);
-    out->verf_flavor = rpcrdma_get_be32(verf);
-    rpcrdma_plain_span(&out->cred, body, BODY, count);
-    rpcrdma_plain_span(&out->verf, verf + RPCRDMA_PLAIN_AUTH, BODY + count + RPCRDMA_PLAIN_AUTH, 0);
+    out->verf_flavor = rpcrdma_get_be32(auth.verf);
+    rpcrdma_plain_span(&out->cred, auth.body, BODY, count);
+    rpcrdma_plain_span(&out->verf, auth.verf + RPCRDMA_PLAIN_AUTH,
+                       BODY + count + RPCRDMA_PLAIN_AUTH, 0);
     out->body_off = (uint32_t)c.off;
     return true;
 }

@@ -30,7 +30,8 @@ static RPCRDMA_INLINE bool call(struct flow_messages *messages, struct flow_conn
                                 struct rpcrdma_cursor rest, struct flow_plain *out)
 {
     uint32_t bytes = (uint32_t)rpcrdma_cursor_left(&rest);
-    const uint8_t *p = rpcrdma_plain_call_header(&rest);
+    struct rpcrdma_plain_auth auth;
+    const uint8_t *p = rpcrdma_plain_call_header(&rest, &auth);
 
     out->call = p && !call_may_break(messages, p)
                     ? message_call_note_plain(messages, conn, out->sender, p, bytes)
