@@ -63,7 +63,7 @@ struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
         r->causes = g_renew(struct report_cause, r->causes, r->size_causes);
     }
     cause = &r->causes[r->n_causes++];
-    *cause = (struct report_cause){.id = id, .confidence = confidence, .of = r->about};
+    *cause = (struct report_cause){.id = id, .confidence = confidence, .count = 1, .of = r->about};
     return cause;
 }
 

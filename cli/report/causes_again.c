@@ -71,6 +71,7 @@ static void make_one(const struct report *r, struct report_cause *const *all, gu
     }
     one = *longest;
     one.rpcs = rpcs;
+    one.count = n;
     one.time_ns = MAX(lasted_ns, longest->time_ns);
     /* one Call that came again on one connection after another lasted from its beginning in each */
     if (time_less(until_ns, first_until_ns) > longest->time_ns / 2)

@@ -82,6 +82,7 @@ static void connection_refused(struct report *r, GList *all, const struct report
     r->about = NULL;
     cause->time_ns = MAX(tries->last_ns - tries->first_ns, 0);
     cause->frame = tries->first_frame;
+    cause->count = tries->attempts > 1 && tries->some_before ? 0 : tries->attempts;
     if (tries->attempts > 1 && tries->some_before) {
         snprintf(tried, sizeof(tried), "attempts");
     } else if (tries->attempts > 1) {

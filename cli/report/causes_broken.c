@@ -179,6 +179,7 @@ static void reconnect_storm(struct report *r, const struct breaks *sum)
                              sum->resent > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     r->about = NULL;
     cause->rpcs = sum->resent;
+    cause->count = sum->n;
     cause->time_ns = sum->away_ns;
     cause->frame = sum->frame;
     snprintf(

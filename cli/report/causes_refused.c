@@ -206,6 +206,7 @@ static void remote_error(struct report *r, const struct report_connection *first
     cause = report_cause_add(r, CAUSE_REMOTE_ERROR, CONFIDENCE_HIGH);
     r->about = NULL;
     cause->rpcs = ended->calls;
+    cause->count = ended->connections;
     cause->time_ns = ended->ns;
     cause->frame = refusal->frame;
     tell_meaning(first, meaning, sizeof(meaning), cause->against, sizeof(cause->against));

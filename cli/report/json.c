@@ -23,6 +23,8 @@ static void causes(struct json *json, const struct report *r)
             view_json_address(json, KEY(src), &c->of->pub.end[1 - server].address);
             view_json_address(json, KEY(dst), &c->of->pub.end[server].address);
         }
+        if (c->count)
+            json_number(json, KEY(count), c->count);
         json_number(json, KEY(rpcs), c->rpcs);
         json_key(json, KEY(cost_ns)), json_i64(json, c->time_ns);
         if (c->frame)

@@ -348,6 +348,7 @@ struct report_cause {
     const struct report_connection *of; /* NULL: of the whole capture */
     uint32_t names;                     /* another connection that is not kept; 0: none */
     uint64_t rpcs;                      /* it made slow or fail */
+    uint64_t count;                     /* how often it happened: told as one; 0: not known */
     int64_t time_ns;                    /* that it cost them */
     uint64_t frame;                     /* the first that shows it; 0: none by itself */
     char text[960];                     /* sentences, with numbers */

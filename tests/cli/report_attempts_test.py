@@ -54,7 +54,7 @@ class Attempts(CommandTest):
                 for number in range(1, 6):
                     refused(c, number, reason)
             cause = self.only(talk, 'The server refused 5 attempts to connect within 12.0 s ' + words)
-            self.assertEqual((cause['connection'], cause['frame'], cause['dst']), (1, 2, rule_talk.SERVER))
+            self.assertEqual([cause[key] for key in ('connection', 'frame', 'dst', 'count')], [1, 2, rule_talk.SERVER, 5])
         cause = self.only(lambda c, _: refused(c, 1, CONSUMER), 'The server refused an attempt to connect (REJ', 'medium')
         self.assertIn('it was tried once', cause['against'])
 

@@ -63,8 +63,8 @@ class Flap(CommandTest):
         path = self.file_of(self.breaks(away_ns))
         report = json.loads(self.run_command('report', '--json', path))
         cause, = report['causes']
-        self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs'], cause['connection']),
-                         ('connection-failed', 'high', 50, 22))
+        self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs'], cause['connection'], cause['count']),
+                         ('connection-failed', 'high', 50, 22, 50))
         self.assertAlmostEqual(cause['cost_ns'], 103 * SECOND, delta=SECOND)
         first, = (one['first_frame'] for one in report['connections'] if one['connection'] == 22)
         self.assertTrue(first <= cause['frame'] < first + 16, cause)
@@ -81,12 +81,13 @@ class Flap(CommandTest):
             cause, = self.causes(self.breaks([2 * SECOND] * 50, lambda number, lost=lost: number <= lost))
             self.assertEqual((cause['confidence'], cause['rpcs']), (want, lost))
             self.assertEqual('no Call was seen on both' in cause.get('against', ''), want == 'medium', cause)
-        self.assertEqual(len(self.causes(self.breaks([2 * SECOND] * 3))), 3)
+        self.assertEqual([one['count'] for one in self.causes(self.breaks([2 * SECOND] * 3))], [1] * 3)
 
     def test_short_and_long(self):
         """Half of them are back within a second: these are told of, too, though each stands between two others."""
         causes = {one['cause']: one for one in self.causes(self.breaks([3 * SECOND, SECOND // 2] * 10))}
         self.assertEqual(set(causes), {'connection-failed', 'reconnect-storm'})
+        self.assertEqual([one['count'] for one in causes.values()], [10, 10])
         self.assertIn('failed 10 times, from', causes['connection-failed']['text'])
         self.assertIn('10 connections broke within', causes['reconnect-storm']['text'])
 
