@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What befell connections of the same two hosts in the same way more than a few times, be it one
- * after the other, as where a link flaps, or all at once, is one cause. */
+ * after the other, as where a link flaps, or all at once, is one cause. So is one restart, however
+ * many connections it took. */
 #include "report/causes.h"
 
 #include <inttypes.h>
@@ -9,7 +10,11 @@
 
 #include "times.h"
 
-enum { FEW = 3 }; /* so many are told one by one */
+enum {
+    FEW = 3,    /* so many are told one by one */
+    LISTED = 8, /* so many have their numbers in the text */
+    NUMBERS = LISTED * 12 + 40
+};
 
 void report_cause_lasted(struct report_cause *cause, enum report_failure how, int64_t since_ns,
                          int64_t until_ns)
@@ -19,19 +24,34 @@ void report_cause_lasted(struct report_cause *cause, enum report_failure how, in
     cause->until_ns = MAX(until_ns, since_ns);
 }
 
-/* Of a server that is restarted, all clients are alike. */
+/* Of a server that is restarted all clients are alike, of a client all its servers. */
 static bool of_server(const struct report_cause *cause)
 {
     return cause->id == CAUSE_SERVER_RESTARTED;
 }
 
+static bool of_client(const struct report_cause *cause)
+{
+    return cause->id == CAUSE_CLIENT_RESTARTED;
+}
+
+/* What shows it differs by connection: on one attempts were refused, on another one none was made.
+ */
+static bool of_restart(const struct report_cause *cause)
+{
+    return of_server(cause) || of_client(cause);
+}
+
 static int compare_kinds(const struct report_cause *a, const struct report_cause *b)
 {
-    int order;
+    int order = 0;
 
-    if (a->id != b->id || a->how != b->how)
-        return a->id != b->id ? (int)a->id - (int)b->id : (int)a->how - (int)b->how;
-    order = report_compare_hosts(a->of, b->of, true);
+    if (a->id != b->id)
+        return (int)a->id - (int)b->id;
+    if (a->how != b->how && !of_restart(a))
+        return (int)a->how - (int)b->how;
+    if (!of_client(a))
+        order = report_compare_hosts(a->of, b->of, true);
     return order || of_server(a) ? order : report_compare_hosts(a->of, b->of, false);
 }
 
@@ -45,56 +65,165 @@ static gint by_kind(gconstpointer a, gconstpointer b)
     return order ? order : (*x < *y ? -1 : 1);
 }
 
-/* Those of one kind. Of what overlaps the time counts once. */
-static void make_one(const struct report *r, struct report_cause *const *all, guint n)
+static gint by_number(gconstpointer a, gconstpointer b)
 {
-    const struct report_cause *longest = all[0], *doubtful = NULL;
-    int64_t until_ns = all[0]->since_ns, lasted_ns = 0;
-    struct report_cause one;
+    const uint32_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Those that took the places of what was broken off, as causes of one are told by these. */
+static void list_connections(struct report_cause *one, struct report_cause *const *all, guint n,
+                             char text[NUMBERS])
+{
+    size_t at = 0;
+
+    one->connections = g_array_sized_new(FALSE, FALSE, sizeof(uint32_t), n);
+    for (guint i = 0; i < n; i++)
+        g_array_append_val(one->connections, all[i]->of->pub.number);
+    g_array_sort(one->connections, by_number);
+    text[0] = '\0';
+    for (guint i = 0; i < n && n <= LISTED; i++)
+        at += (size_t)snprintf(text + at, NUMBERS - at, "%s%u%s",
+                               i == 0       ? " (connections "
+                               : i + 1 == n ? " and "
+                                            : ", ",
+                               (unsigned)g_array_index(one->connections, uint32_t, i),
+                               i + 1 == n ? " show it)" : "");
+}
+
+/* Which of them is told of. Of a restart what one connection shows for certain is certain. */
+static const struct report_cause *example(struct report_cause *const *all, guint n)
+{
+    const struct report_cause *best = all[0];
+
+    for (guint i = 1; i < n; i++)
+        if (of_restart(best) && all[i]->confidence != best->confidence
+                ? all[i]->confidence > best->confidence
+                : all[i]->time_ns > best->time_ns)
+            best = all[i];
+    return best;
+}
+
+/* RPCs that they struck: causes of one server's restart may have the same answers to tell of. */
+static uint64_t struck(struct report_cause *const *all, guint n)
+{
+    const struct report_cause *stale = NULL;
     uint64_t rpcs = 0;
-    guint sure = 0, times = 0; /* times: that do not overlap */
-    int64_t first_until_ns = INT64_MAX;
-    int64_t start_ns = r->pipeline->clock.start_ns;
 
     for (guint i = 0; i < n; i++) {
-        times += i == 0 || all[i]->since_ns > until_ns;
-        lasted_ns = time_plus(lasted_ns,
-                              MAX(time_less(all[i]->until_ns, MAX(all[i]->since_ns, until_ns)), 0));
-        until_ns = MAX(until_ns, all[i]->until_ns);
-        first_until_ns = MIN(first_until_ns, all[i]->until_ns);
         rpcs += all[i]->rpcs;
+        if (all[i]->how != REPORT_FAILED_STALE)
+            continue;
+        if (stale && stale->frame == all[i]->frame)
+            rpcs -= MIN(stale->rpcs, all[i]->rpcs);
+        stale = all[i];
+    }
+    return rpcs;
+}
+
+/* As sure as half of them are; of one restart, as the surest. */
+static void judge(struct report_cause *one, struct report_cause *const *all, guint n, bool restart)
+{
+    const struct report_cause *doubtful = NULL;
+    guint sure = 0;
+
+    for (guint i = 0; i < n; i++) {
         sure += all[i]->confidence == CONFIDENCE_HIGH;
-        if (all[i]->time_ns > longest->time_ns)
-            longest = all[i];
         if (all[i]->confidence != CONFIDENCE_HIGH && !doubtful)
             doubtful = all[i];
     }
-    one = *longest;
-    one.rpcs = rpcs;
-    one.count = n;
-    one.time_ns = MAX(lasted_ns, longest->time_ns);
-    /* one Call that came again on one connection after another lasted from its beginning in each */
-    if (time_less(until_ns, first_until_ns) > longest->time_ns / 2)
-        times = n;
-    if (sure * 2 >= n) {
-        one.confidence = CONFIDENCE_HIGH;
-        one.against[0] = '\0';
-    } else if (one.confidence == CONFIDENCE_HIGH) {
-        one.confidence = doubtful->confidence;
-        memcpy(one.against, doubtful->against, sizeof(one.against));
+    if (sure * 2 >= n || (restart && sure > 0)) {
+        one->confidence = CONFIDENCE_HIGH;
+        one->against[0] = '\0';
+    } else if (one->confidence == CONFIDENCE_HIGH) {
+        one->confidence = doubtful->confidence;
+        memcpy(one->against, doubtful->against, sizeof(one->against));
     }
+}
+
+/* Those of one kind. Of what overlaps the time counts once. restart: they are of one. */
+static void make_one(const struct report *r, struct report_cause *const *all, guint n, bool restart)
+{
+    const struct report_cause *told = example(all, n);
+    int64_t until_ns = all[0]->since_ns, lasted_ns = 0, longest_ns = 0;
+    struct report_cause one = *told;
+    guint times = 0; /* that do not overlap */
+    int64_t first_until_ns = INT64_MAX;
+    int64_t start_ns = r->pipeline->clock.start_ns;
+    char numbers[NUMBERS];
+
+    for (guint i = 0; i < n; i++) {
+        times += i == 0 || all[i]->since_ns > until_ns;
+        if (all[i]->time_ns > 0) /* else another cause has what it cost */
+            lasted_ns = time_plus(
+                lasted_ns,
+                MAX(time_less(all[i]->until_ns, MAX(all[i]->since_ns, until_ns)), 0));
+        until_ns = MAX(until_ns, all[i]->until_ns);
+        first_until_ns = MIN(first_until_ns, all[i]->until_ns);
+        longest_ns = MAX(longest_ns, all[i]->time_ns);
+    }
+    one.rpcs = struck(all, n);
+    one.count = n;
+    one.time_ns = MAX(lasted_ns, longest_ns);
+    /* one Call that came again on one connection after another lasted from its beginning in each */
+    if (!restart && time_less(until_ns, first_until_ns) > longest_ns / 2)
+        times = n;
+    judge(&one, all, n, restart);
+    list_connections(&one, all, n, numbers);
     snprintf(one.text, sizeof(one.text),
              "Connections of the same %s %s %s%u times%s, from %.1f s to %.1f s into the "
-             "capture, %.1f s in all. The longest: %.640s",
-             of_server(&one) ? "server" : "two hosts",
+             "capture, %.1f s in all%s. %s: %.640s",
+             of_server(&one)   ? "server"
+             : of_client(&one) ? "client"
+                               : "two hosts",
              one.id == CAUSE_CONNECTION_FAILED ? "failed" : "were broken off",
-             report_not_looked_at(r) > 0 ? "at least " : "", n, times == 1 ? " at once" : "",
+             report_not_looked_at(r) > 0 ? "at least " : "", n,
+             times == 1 || restart ? " at once" : "",
              report_seconds(time_less(all[0]->since_ns, start_ns)),
-             report_seconds(time_less(until_ns, start_ns)), report_seconds(one.time_ns),
-             longest->text);
+             report_seconds(time_less(until_ns, start_ns)), report_seconds(one.time_ns), numbers,
+             told->time_ns == longest_ns ? "The longest" : "One of them", told->text);
     *all[0] = one;
     for (guint i = 1; i < n; i++)
         all[i]->id = N_CAUSES;
+}
+
+/* How many of them, by their beginning, are of one restart: in some moment all of them were down.
+ */
+static guint at_once(struct report_cause *const *all, guint n)
+{
+    int64_t until_ns = all[0]->until_ns;
+    guint i = 1;
+
+    for (; i < n && all[i]->since_ns <= until_ns; i++)
+        until_ns = MIN(until_ns, all[i]->until_ns);
+    return i;
+}
+
+static bool of_one_moment(const struct report_cause *cause)
+{
+    return of_restart(cause) ||
+           (cause->id == CAUSE_CONNECTION_FAILED && cause->how == REPORT_FAILED_REFUSED);
+}
+
+/* Of one kind, by their beginning. */
+static void sum_up(const struct report *r, struct report_cause *const *all, guint n)
+{
+    guint restarts = 0, of;
+
+    for (guint i = 0; i < n; i += of) {
+        of = of_one_moment(all[0]) ? at_once(all + i, n - i) : 1;
+        restarts++;
+    }
+    if (restarts > FEW) {
+        make_one(r, all, n, false);
+        return;
+    }
+    for (guint i = 0; i < n; i += of) {
+        of = of_one_moment(all[i]) ? at_once(all + i, n - i) : 1;
+        if (of > 1)
+            make_one(r, all + i, of, true);
+    }
 }
 
 void causes_that_came_again(struct report *r)
@@ -112,8 +241,7 @@ void causes_that_came_again(struct report *r)
 
         if (i < found->len && compare_kinds(all[0], found->pdata[i]) == 0)
             continue;
-        if (i - from > FEW)
-            make_one(r, all, i - from);
+        sum_up(r, all, i - from);
         from = i;
     }
     g_ptr_array_free(found, TRUE);

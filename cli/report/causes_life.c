@@ -298,7 +298,10 @@ static void connection_left(struct report *r, const struct report_connection *c)
     char silent[160], tried[80] = "", told[200], others[REPORT_BESIDE_ROOM] = "";
     guint beside;
     const struct report_restart restart = {.stale = c->trouble.stale,
-                                           .frame = c->trouble.stale_frame};
+                                           .frame = c->trouble.stale_frame,
+                                           .since_ns = life->down_since_ns,
+                                           .until_ns =
+                                               time_plus(life->down_since_ns, life->down_ns)};
     struct report_cause *cause;
     uint64_t attempts = 0;
     bool heard = true;

@@ -121,7 +121,8 @@ static bool began_then(const struct report_connection *other, const struct repor
 
 struct report_restart report_restart(const struct report *r, const struct report_connection *c)
 {
-    struct report_restart found = {0};
+    struct report_restart found = {.since_ns = c->trouble.resent_since_ns,
+                                   .until_ns = c->trouble.resent_until_ns};
     GHashTableIter each;
     gpointer one;
 
@@ -176,6 +177,7 @@ struct report_cause *report_server_restarted(struct report *r, const struct repo
                              restart->stale > 0 && !lease ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     cause->rpcs = restart->stale;
     cause->frame = restart->frame;
+    report_cause_lasted(cause, REPORT_FAILED_STALE, restart->since_ns, restart->until_ns);
     if (restart->stale > 0)
         snprintf(cause->text, sizeof(cause->text),
                  "The server was restarted%s: %" PRIu64
@@ -200,7 +202,9 @@ void causes_of_lost_state(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *was = report_numbered(r, c->pub.life.previous);
     const struct report_restart restart = {.stale = c->trouble.stale,
-                                           .frame = c->trouble.stale_frame};
+                                           .frame = c->trouble.stale_frame,
+                                           .since_ns = was ? was->pub.life.ended_ns : 0,
+                                           .until_ns = c->pub.first_time_ns};
 
     if (was && restart.stale > 0 && c->trouble.resent == 0 && !c->pub.life.has_down &&
         report_closed_by_server(&was->pub))

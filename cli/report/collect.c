@@ -54,6 +54,9 @@ void report_free(struct report *r)
     report_keeping_end(r);
     latency_clear(&r->latency);
     details_free(r->details);
+    for (unsigned i = 0; i < r->n_causes; i++)
+        if (r->causes[i].connections)
+            g_array_free(r->causes[i].connections, TRUE);
     g_free(r->causes);
     g_free(r);
 }

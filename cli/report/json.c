@@ -23,6 +23,13 @@ static void causes(struct json *json, const struct report *r)
             view_json_address(json, KEY(src), &c->of->pub.end[1 - server].address);
             view_json_address(json, KEY(dst), &c->of->pub.end[server].address);
         }
+        if (c->connections) {
+            json_key(json, KEY(connections));
+            json_open(json, '[');
+            for (guint k = 0; k < c->connections->len; k++)
+                json_u64(json, g_array_index(c->connections, uint32_t, k));
+            json_close(json, ']');
+        }
         if (c->count)
             json_number(json, KEY(count), c->count);
         json_number(json, KEY(rpcs), c->rpcs);

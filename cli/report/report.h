@@ -346,6 +346,7 @@ struct report_cause {
     enum report_failure how;
     int64_t since_ns, until_ns;         /* of a failure */
     const struct report_connection *of; /* NULL: of the whole capture */
+    GArray *connections;                /* of several causes that are told as one, uint32_t; or NULL */
     uint32_t names;                     /* another connection that is not kept; 0: none */
     uint64_t rpcs;                      /* it made slow or fail */
     uint64_t count;                     /* how often it happened: told as one; 0: not known */

@@ -96,14 +96,19 @@ static void mark(struct report *r, uint32_t number)
 
 void report_mark_named(struct report *r)
 {
+    enum { FEW = 8 }; /* of many others should be shown, too */
+
     for (unsigned i = 0; i < r->n_causes; i++) {
         const struct report_connection *c = r->causes[i].of;
+        const GArray *all = r->causes[i].connections;
 
         if (!c)
             continue;
         mark(r, c->pub.number);
         mark(r, c->pub.life.previous);
         mark(r, c->trouble.resent_from);
+        for (guint k = 0; all && k < MIN(all->len, FEW); k++)
+            mark(r, g_array_index(all, uint32_t, k));
     }
 }
 

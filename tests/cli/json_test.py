@@ -34,6 +34,7 @@ except ImportError:
 OF_NO_CAPTURE = ('rules', 'fields', 'export', 'capture')
 # Fields that no capture of these shows in JSON, and why
 NOT_SEEN = {
+    r'report\.causes\.connections': 'of a restart that takes several connections (cli.report_flap)',
     r'report\.silent_ns': 'of a pcapng file that says when it ended (cli.report_silent_end)',
     r'data\..*|credits\.\w+': 'Wireshark has them; credits --series the latter as columns',
     r'rpc\.(xid|rpcvers|cred.*|gss.*|reply_stat|verf.*|accept_stat|reject_stat|low|high|auth_stat)':

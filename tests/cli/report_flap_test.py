@@ -128,6 +128,62 @@ class Flap(CommandTest):
         self.assertEqual(cause['cause'], 'server-restarted')
         self.assertIn('Connections of the same server were broken off 5 times at once', cause['text'])
 
+    def restarts(self, *, servers=1, times=1, alone=True, by_client=False):
+        """Each server closes two connections of one client, refuses what comes first (alone: on one of them), and takes the
+        next ones; or the client closes all, and goes on seconds later."""
+        def talk(c, _):
+            begun, xids = c.clock.now, {}
+            for server in range(servers):
+                c.clock.now = begun + server * 100 * MS
+                hosts = (rule_talk.CLIENT, f'192.0.2.{1 + server}')
+                for turn in range(times + 1):
+                    mounts = [rule_talk.Conversation(c.packets, number=100 * server + 10 * turn + n, clock=c.clock, hosts=hosts)
+                              for n in (1, 2)]
+                    for n, one in enumerate(mounts):
+                        one.xid = xids.get((server, n), (2 * server + n) << 24)
+                        one.null()
+                        one.null()
+                        xids[server, n] = one.xid
+                    if turn == times:
+                        break
+                    for one in mounts:
+                        ends = (one.client, one.server) if by_client else (one.server, one.client)
+                        ids = (one.talk.local_id, one.talk.remote_id) if by_client else (one.talk.remote_id, one.talk.local_id)
+                        one.talk.datagram(ends[0], cm.dreq(*ids, ends[1].qpn))
+                        one.talk.datagram(ends[1], cm.drep(*reversed(ids)))
+                    for n in () if by_client else (1,) if alone else (1, 2):
+                        again = rule_talk.Conversation(c.packets, number=100 * server + 10 * turn + 4 + n, clock=c.clock,
+                                                       hosts=hosts).talk
+                        again.datagram(again.client, cm.req(again.local_id, cm.IP_SERVICE | rule_talk.PORT, again.client.qpn, 5,
+                                                            *hosts, b''))
+                        again.datagram(again.server, cm.rej(again.remote_id, again.local_id, 8))
+                    c.clock.now += 7 * SECOND
+            c.packets.sort(key=lambda packet: packet.time_ns)
+        return talk
+
+    def test_one_restart(self):
+        """Of a server, or of a client, is one cause, though it has two connections; two restarts are two, and so are two
+        servers'."""
+        for alone in (True, False):
+            cause, = self.causes(self.restarts(alone=alone))
+            self.assertEqual((cause['cause'], cause['confidence'], cause['count']), ('server-restarted', 'high', 2), cause)
+            self.assertEqual(len(cause['connections']), 2)
+            self.assertIn(cause['connection'], cause['connections'])
+            self.assertIn('Connections of the same server were broken off 2 times at once, from 0.0 s to 7.0 s into the capture, '
+                          '7.0 s in all (connections {} and {} show it).'.format(*cause['connections']), cause['text'])
+            self.assertAlmostEqual(cause['cost_ns'], 7 * SECOND, delta=SECOND // 2)
+        cause, = self.causes(self.restarts(by_client=True))
+        self.assertEqual((cause['cause'], cause['confidence'], cause['count']), ('client-restarted', 'medium', 2), cause)
+        self.assertIn('Connections of the same client were broken off 2 times at once', cause['text'])
+        for by_client in (False, True):
+            causes = self.causes(self.restarts(times=2, by_client=by_client))
+            self.assertEqual([one['count'] for one in causes], [2, 2], causes)
+        causes = self.causes(self.restarts(servers=2))
+        self.assertEqual(sorted((one['cause'], one['dst'], one['count']) for one in causes),
+                         [('server-restarted', '192.0.2.1', 2), ('server-restarted', '192.0.2.2', 2)], causes)
+        cause, = self.causes(self.restarts(servers=2, by_client=True))
+        self.assertEqual((cause['cause'], cause['src'], cause['count']), ('client-restarted', rule_talk.CLIENT, 4))
+
 
 if __name__ == '__main__':
     unittest.main()
