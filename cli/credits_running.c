@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "networks.h"
+#include "out/connection.h"
 #include "out/credits.h"
 #include "out/view.h"
 #include "source/clock.h"
@@ -86,6 +88,7 @@ static void object(struct running *running, const struct sum *sum, bool known, b
     json_u64(&json, sum->connection);
     view_json_address(&json, KEY(src), &sum->src);
     view_json_address(&json, KEY(dst), &sum->dst);
+    connection_json_network(&json, sum->connection);
     json_key(&json, counting ? KEY(sender) : KEY(direction));
     json_plain(&json, sum->direction);
     json_key(&json, counting ? KEY(messages) : KEY(calls));
@@ -166,6 +169,7 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
     struct running *running = context;
     double seconds = (double)(running->to_ns - running->from_ns) / 1e9;
     int client = view_client_end(connection);
+    struct rpcrdma_network network;
     char time[16];
 
     clock_time(running->to_ns, time, sizeof(time));
@@ -198,6 +202,8 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
         snprintf(one.direction, sizeof(one.direction), "%s",
                  credits_direction(connection, r->end, r->counting));
         if (running->pipeline->options->json) {
+            if (pipeline_network(running->pipeline, connection, &network))
+                networks_learn(connection->number, &network);
             object(running, &one, r->in_flight.known, r->counting);
         } else {
             header(running);

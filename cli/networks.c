@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "networks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,4 +41,20 @@ const struct rpcrdma_network *networks_of(uint32_t connection)
 {
     return connection < known.room && known.at[connection].set ? &known.at[connection].network
                                                                : NULL;
+}
+
+void networks_text(uint32_t connection, char text[NETWORKS_TEXT])
+{
+    const struct rpcrdma_network *network = networks_of(connection);
+    int n = 0;
+
+    text[0] = '\0';
+    if (network && network->vlan > 0)
+        n = snprintf(text, NETWORKS_TEXT, "VLAN %u", (unsigned)network->vlan);
+    if (network && network->outer_vlan > 0)
+        n += snprintf(text + n, NETWORKS_TEXT - (size_t)n, " in VLAN %u",
+                      (unsigned)network->outer_vlan);
+    if (network && network->has_vni)
+        snprintf(text + n, NETWORKS_TEXT - (size_t)n, "%sVNI %u", n > 0 ? ", " : "",
+                 (unsigned)network->vni);
 }

@@ -15,4 +15,9 @@ void networks_learn(uint32_t connection, const struct rpcrdma_network *network);
 /* NULL: no other one is known that has its addresses. */
 const struct rpcrdma_network *networks_of(uint32_t connection);
 
+enum { NETWORKS_TEXT = 64 };
+
+/* "VLAN 10 in VLAN 7, VNI 5010"; "": networks_of has none. */
+void networks_text(uint32_t connection, char text[NETWORKS_TEXT]);
+
 #endif

@@ -113,4 +113,9 @@ void say_texts_left_out(const struct options *options, uint64_t texts);
 const struct rpcrdma_connection *pipeline_connection(const struct pipeline *pipeline,
                                                      const struct rpcrdma_op *op);
 
+/* Of a connection that may not have ended: its network. False: nothing that was read so far tells
+ * it from another one. */
+bool pipeline_network(const struct pipeline *pipeline, const struct rpcrdma_connection *connection,
+                      struct rpcrdma_network *network);
+
 #endif

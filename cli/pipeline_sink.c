@@ -5,16 +5,21 @@
 #include "flow/rpc.h"
 #include "networks.h"
 
+bool pipeline_network(const struct pipeline *pipeline, const struct rpcrdma_connection *connection,
+                      struct rpcrdma_network *network)
+{
+    return rpcrdma_net_network(rpcrdma_analyzer_net(pipeline->own->analyzer),
+                               &connection->end[0].address, &connection->end[1].address, network);
+}
+
 static void on_connection(void *context, const struct rpcrdma_connection *connection)
 {
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
-
     struct rpcrdma_network network;
 
     pipeline->own->connections++;
-    if (rpcrdma_net_network(rpcrdma_analyzer_net(pipeline->own->analyzer),
-                            &connection->end[0].address, &connection->end[1].address, &network))
+    if (pipeline_network(pipeline, connection, &network))
         networks_learn(connection->number, &network);
     if (sink->connection)
         sink->connection(sink->context, connection);

@@ -2,6 +2,7 @@
 #include "metrics/metrics.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,7 +13,8 @@
 /* A connection that is open: of each direction, how much is in its pair's counters. */
 struct followed {
     struct metrics_pair *pair;
-    int client; /* which end; as far as it is known */
+    bool has_network; /* in its pair's name */
+    int client;       /* which end; as far as it is known */
     struct metrics_path counted[2];
 };
 
@@ -73,13 +75,33 @@ static struct metrics_pair *pair_named(struct metrics *m, const char *name)
     return pair;
 }
 
+/* Each behind a tab, in the order of write.c's labels: a VLAN, the outer one, a VNI. "": no other
+ * network has hosts of these addresses, as far as it is known. */
+static void network_of(const struct metrics *m, const struct rpcrdma_connection *connection,
+                       char text[METRICS_NETWORK])
+{
+    struct rpcrdma_network network;
+    char vni[16] = "";
+
+    text[0] = '\0';
+    if (!pipeline_network(m->pipeline, connection, &network) ||
+        (network.vlan == 0 && network.outer_vlan == 0 &&
+         !network.has_vni)) /* it was untagged first */
+        return;
+    if (network.has_vni)
+        snprintf(vni, sizeof(vni), "%u", (unsigned)network.vni);
+    snprintf(text, METRICS_NETWORK, "\t%u\t%u\t%s", (unsigned)network.vlan,
+             (unsigned)network.outer_vlan, vni);
+}
+
 static struct metrics_pair *pair_of(struct metrics *m, const struct rpcrdma_connection *connection)
 {
-    char name[GROUPS_ENDS];
+    char name[GROUPS_ENDS], network[METRICS_NETWORK];
     int client = client_end(connection);
 
+    network_of(m, connection, network);
     groups_ends(&connection->end[1 - client].address, &connection->end[client].address,
-                m->client_subnet, name);
+                m->client_subnet, network, name);
     return pair_named(m, name);
 }
 
@@ -88,6 +110,7 @@ static struct followed *follow(struct metrics *m, const struct rpcrdma_connectio
 {
     gpointer key = GUINT_TO_POINTER(connection->number);
     struct followed *one = g_hash_table_lookup(m->open, key);
+    struct rpcrdma_network network;
 
     if (!one) {
         if (g_hash_table_size(m->open) >= METRICS_CONNECTIONS)
@@ -96,8 +119,10 @@ static struct followed *follow(struct metrics *m, const struct rpcrdma_connectio
         one->client = -1;
         g_hash_table_insert(m->open, key, one);
     }
-    if (one->client != client_end(connection)) {
+    if (one->client != client_end(connection) ||
+        (!one->has_network && pipeline_network(m->pipeline, connection, &network))) {
         one->client = client_end(connection);
+        one->has_network = pipeline_network(m->pipeline, connection, &network);
         one->pair = pair_of(m, connection);
     }
     return one;
@@ -184,8 +209,12 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
 {
     struct metrics *m = context;
     struct rpc rpc = details_of(m->details, t);
+    char network[METRICS_NETWORK];
 
+    network_of(m, t->connection, network);
+    m->rpcs->network = network;
     groups_add(m->rpcs, &rpc);
+    m->rpcs->network = "";
     if (t->stalled_ns > 0 && (unsigned)t->stalled_by < METRICS_STALLS) {
         struct metrics_pair *pair = pair_of(m, t->connection);
 

@@ -71,17 +71,42 @@ static void label(struct writer *w, const char *name, const char *text, size_t n
     w->before = ',';
 }
 
-/* Of a pair or a group: its name is a line each of server, client and operation. */
+/* Of "\t10\t0\t5010", those that there are: 0 is no VLAN. */
+static void network_labels(struct writer *w, const char *text, const char *end)
+{
+    static const char *const labels[] = {"vlan", "outer_vlan", "vni"};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(labels) && text < end; i++) {
+        const char *from = text + 1;
+
+        text = memchr(from, '\t', (size_t)(end - from));
+        if (!text)
+            text = end;
+        if (text > from && (i == 2 || *from != '0'))
+            label(w, labels[i], from, (size_t)(text - from));
+    }
+}
+
+/* Of a pair or a group: its name is a line each of server, client with its network, and operation.
+ */
 static void ends(struct writer *w, const char *name)
 {
     static const char *const labels[] = {"server", "client", "operation"};
+    const char *network = NULL, *network_end = NULL;
 
     for (unsigned i = 0; i < 3 && name; i++) {
-        const char *end = strchr(name, '\n');
+        const char *end = name + strcspn(name, "\n"), *behind = *end ? end + 1 : NULL;
 
-        label(w, labels[i], name, end ? (size_t)(end - name) : strlen(name));
-        name = end ? end + 1 : NULL;
+        if (i == 1) {
+            network = memchr(name, '\t', (size_t)(end - name));
+            network_end = end;
+            end = network ? network : end;
+        }
+        label(w, labels[i], name, (size_t)(end - name));
+        name = behind;
     }
+    if (network)
+        network_labels(w, network, network_end);
 }
 
 static void sample_of(struct writer *w, const char *suffix, const char *name,

@@ -130,24 +130,18 @@ static void put_number(struct out *out, const char *before, uint64_t n, const ch
 
 void connection_put_network(struct out *out, const struct rpcrdma_connection *c)
 {
-    const struct rpcrdma_network *network = networks_of(c->number);
+    char text[NETWORKS_TEXT];
 
-    if (!network)
+    networks_text(c->number, text);
+    if (!text[0])
         return;
-    if (network->vlan > 0) {
-        out_literal(out, ", VLAN ");
-        out_u64(out, network->vlan);
-    }
-    put_number(out, " in VLAN ", network->outer_vlan, "");
-    if (network->has_vni) {
-        out_literal(out, ", VNI ");
-        out_u64(out, network->vni);
-    }
+    out_literal(out, ", ");
+    out_text(out, text);
 }
 
-void connection_json_network(struct json *json, const struct rpcrdma_connection *c)
+void connection_json_network(struct json *json, uint32_t connection)
 {
-    const struct rpcrdma_network *network = networks_of(c->number);
+    const struct rpcrdma_network *network = networks_of(connection);
 
     if (!network)
         return;

@@ -15,7 +15,7 @@ struct connection_again {
 
 /* ", VLAN 10", where that distinguishes connections */
 void connection_put_network(struct out *out, const struct rpcrdma_connection *c);
-void connection_json_network(struct json *json, const struct rpcrdma_connection *c);
+void connection_json_network(struct json *json, uint32_t connection);
 
 /* ", closed by the client, 2 Calls outstanding, #2 took its place" */
 void connection_put_life(struct view *view, const struct rpcrdma_connection *c);
@@ -36,7 +36,8 @@ bool connection_unanswered(const struct rpcrdma_connection *c);
  * any answer takes. */
 bool connection_silent(const struct rpcrdma_connection *c, int end, int64_t *ns);
 
-/* "disconnect", "rst", ...: how it ended. "psn_sequence", "rnr", ...: of a Nak. The words of JSON. */
+/* "disconnect", "rst", ...: how it ended. "psn_sequence", "rnr", ...: of a Nak. The words of JSON.
+ */
 const char *connection_ended(enum rpcrdma_ended ended);
 const char *connection_nak(uint8_t nak);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "out/connection.h"
 #include "out/credits.h"
 #include "out/view.h"
 
@@ -159,6 +160,7 @@ void credits_json(struct json *json, const struct credits_connection *c)
     if (c->is.version == 2 && c->is.dialect)
         json_key(json, KEY(dialect)), json_plain(json, c->is.dialect->name);
     view_json_ends(json, &c->is);
+    connection_json_network(json, c->is.number);
     json_key(json, KEY(directions));
     json_open(json, '[');
     for (size_t i = 0; i < c->n_results; i++)

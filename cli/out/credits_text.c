@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "out/connection.h"
 #include "out/line.h"
 #include "out/view.h"
 #include "plural.h"
@@ -138,6 +139,7 @@ void credits_text(struct out *out, const struct credits_connection *c,
     out_u64(out, c->is.number);
     out_char(out, ' ');
     line_put_ends(out, &c->is);
+    connection_put_network(out, &c->is);
     if (c->is.version) {
         out_literal(out, ", version ");
         out_u64(out, c->is.version);

@@ -286,7 +286,7 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
     json_key(json, KEY(connection)), json_u64(json, c->number);
     json_key(json, KEY(carrier)), json_plain(json, view_carrier(c->carrier));
     view_json_ends(json, c);
-    connection_json_network(json, c);
+    connection_json_network(json, c->number);
     if (c->version)
         json_key(json, KEY(version)), json_u64(json, c->version);
     if (c->version == 2 && c->dialect)

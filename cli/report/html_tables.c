@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "networks.h"
 #include "out/address.h"
 #include "out/connection.h"
 #include "out/view.h"
@@ -85,14 +86,15 @@ static void connection_row(const struct report_connection *c, struct out *out)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     int client = view_client_end(&c->pub) > 0;
-    char address[ADDRESS_SIZE];
+    char address[ADDRESS_SIZE], network[NETWORKS_TEXT];
 
+    networks_text(c->pub.number, network);
     html_put(out, "<tr><td>%u</td>", (unsigned)c->pub.number);
     for (int i = 0; i < 2; i++) {
         address[address_or_name(&c->pub.end[client ^ i].address, address)] = '\0';
         out_literal(out, "<td class=\"t\">");
         html_text(out, address);
-        out_literal(out, "</td>");
+        html_put(out, "%s%s</td>", network[0] ? ", " : "", network);
     }
     html_put(out, "<td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%.3f</td><td class=\"t\">%s</td>",
              c->rpcs, report_unanswered(c),

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "out/connection.h"
 #include "out/transaction.h"
 #include "out/view.h"
 
@@ -22,6 +23,7 @@ static void causes(struct json *json, const struct report *r)
             json_number(json, KEY(connection), c->of->pub.number);
             view_json_address(json, KEY(src), &c->of->pub.end[1 - server].address);
             view_json_address(json, KEY(dst), &c->of->pub.end[server].address);
+            connection_json_network(json, c->of->pub.number);
         }
         if (c->connections) {
             json_key(json, KEY(connections));
@@ -133,6 +135,7 @@ static void connections(struct json *json, const struct report *r)
         json_number(json, KEY(connection), c->pub.number);
         json_key(json, KEY(time_ns)), json_i64(json, c->pub.first_time_ns);
         view_json_ends(json, &c->pub);
+        connection_json_network(json, c->pub.number);
         json_number(json, KEY(first_frame), c->pub.first_frame);
         json_number(json, KEY(last_frame), c->pub.last_frame);
         json_number(json, KEY(rpcs), c->rpcs);

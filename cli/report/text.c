@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "networks.h"
 #include "out/address.h"
 #include "out/connection.h"
 #include "out/escape.h"
@@ -172,6 +173,7 @@ static void connections(const struct report *r, struct out *out)
 {
     guint left_out;
     GList *all = report_telling(r, CONNECTIONS_SHOWN, &left_out);
+    char network[NETWORKS_TEXT];
 
     report_title(out, "CONNECTIONS");
     report_line(out, "  %-4s %-33s %8s %7s %-10s %s", "no", "client -> server", "RPCs", "seconds",
@@ -180,6 +182,9 @@ static void connections(const struct report *r, struct out *out)
         const struct report_connection *c = one->data;
 
         connection_line(c, out);
+        networks_text(c->pub.number, network);
+        if (network[0])
+            report_line(out, "       %s", network);
         if (c->pub.life.previous > 0 && c->pub.life.has_down)
             report_line(out, "       in place of connection %u, after %.3f s without any",
                         (unsigned)c->pub.life.previous, (double)c->pub.life.down_ns / 1e9);

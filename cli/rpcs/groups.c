@@ -74,6 +74,7 @@ struct groups *groups_new(enum groups_by by, int64_t interval_ns, size_t max_byt
     groups->interval_ns = interval_ns;
     groups->max_bytes = max_bytes;
     groups->most = GROUPS_MOST;
+    groups->network = "";
     groups->table = g_hash_table_new(group_hash, group_equal);
     groups->groups = g_ptr_array_new_with_free_func(group_free);
     return groups;
@@ -90,7 +91,7 @@ void groups_free(struct groups *groups)
 }
 
 size_t groups_ends(const struct rpcrdma_address *server, const struct rpcrdma_address *client,
-                   bool subnet, char text[GROUPS_ENDS])
+                   bool subnet, const char *network, char text[GROUPS_ENDS])
 {
     struct rpcrdma_address of = *client;
     const char *prefix = "";
@@ -105,7 +106,8 @@ size_t groups_ends(const struct rpcrdma_address *server, const struct rpcrdma_ad
         prefix = "/64";
     }
     n += address_format(&of, text + n);
-    return n + g_strlcpy(text + n, prefix, GROUPS_ENDS - n);
+    n += g_strlcpy(text + n, prefix, GROUPS_ENDS - n);
+    return n + g_strlcpy(text + n, network, GROUPS_ENDS - n);
 }
 
 static void name_of(const struct groups *groups, const struct rpc *rpc, char *name, size_t size)
@@ -139,7 +141,7 @@ static void name_of(const struct groups *groups, const struct rpc *rpc, char *na
             g_strlcpy(name, "(not known)", size);
         break;
     case GROUPS_SERIES:
-        n = groups_ends(rpc_server(t), rpc_client(t), groups->client_subnet, name);
+        n = groups_ends(rpc_server(t), rpc_client(t), groups->client_subnet, groups->network, name);
         name[n++] = '\n';
         rpcrdma_transaction_title(t, name + n, MIN(size - n, GROUPS_TITLE));
     }

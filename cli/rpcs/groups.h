@@ -83,7 +83,8 @@ struct groups {
     enum groups_by by;
     int64_t interval_ns; /* 0: none */
     size_t most;         /* groups; GROUPS_MOST unless set */
-    bool client_subnet;  /* GROUPS_SERIES: the client as its subnet */
+    bool client_subnet;  /* GROUPS_SERIES: the client as its subnet, ... */
+    const char *network; /* ... and the network of the next RPC's connection: see groups_ends */
     GHashTable *table;
     GPtrArray *groups; /* of struct group, as they came; sorted by groups_sort */
     struct group *others;
@@ -92,7 +93,7 @@ struct groups {
     size_t bytes, max_bytes;
     int64_t start_ns; /* of the intervals */
     bool started;
-    struct group key; /* of lookups */
+    struct group key;             /* of lookups */
     struct groups_recent *recent; /* by what they are known by; a power of two */
     size_t n_recent;
 };
@@ -103,10 +104,10 @@ struct json_key groups_by_key(enum groups_by by);
 
 enum { GROUPS_ENDS = 112, GROUPS_TITLE = 120 }; /* bytes; a longer operation is cut */
 
-/* Server, a line feed, and the client or its subnet: /24, of IPv6 /64. NUL-terminated; returns the
- * length. */
+/* Server, a line feed, and the client or its subnet: /24, of IPv6 /64; and what tells their network
+ * from others, "" for nothing. NUL-terminated; returns the length. */
 size_t groups_ends(const struct rpcrdma_address *server, const struct rpcrdma_address *client,
-                   bool subnet, char text[GROUPS_ENDS]);
+                   bool subnet, const char *network, char text[GROUPS_ENDS]);
 
 struct groups *groups_new(enum groups_by by, int64_t interval_ns, size_t max_bytes);
 void groups_free(struct groups *groups);
@@ -147,8 +148,8 @@ bool group_is_named(const struct groups *groups, const struct group *group);
 const char *group_title(const struct groups *groups, const struct group *group,
                         char text[ADDRESS_SIZE]);
 
-/* The title, and what tells it from others, which is shown whole on a terminal: the beginning of the
- * title is left out for it. */
+/* The title, and what tells it from others, which is shown whole on a terminal: the beginning of
+ * the title is left out for it. */
 void group_put_name(const struct group *group, const char *title, struct out *out);
 
 void groups_text(const struct groups *groups, const struct groups_shown *shown, struct out *out);

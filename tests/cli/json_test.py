@@ -44,7 +44,7 @@ NOT_SEEN = {
     r'message\.packet_\w+': 'of a pcapng file that has them (cli.packet_notes)',
     r'connections\.(src|dst)_(qpn|port)|credits\.connections\.(src|dst)_(qpn|port)|notice\.(src|dst)_(qpn|port)|'
     r'report\.connections\.(src|dst)_(qpn|port)': 'of a connection with an end that is not known',
-    r'connections\.(vlan|outer_vlan|vni)': 'of a capture of several networks (cli.networks)',
+    r'(connections|credits\.connections|credits_interval|report\.causes|report\.connections)\.(vlan|outer_vlan|vni)': 'of a capture of several networks (cli.networks)',
     r'connections\.paths\.naks\.\w+': 'of a Nak of that kind, which no peer here sent',
     r'connections\.paths\.late_timeout\w+': 'of Acks that come late (cli.report)',
     r'connections\.paths\.(clocks_differ|transit.*|lost_between)|rpcs\.\w+_delivery\.(arrived_\w+|transit_ns)|'

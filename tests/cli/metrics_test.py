@@ -236,7 +236,8 @@ class Metrics(command.CommandTest):
                 wanted = dict(re.findall(r'(\w+)="([^"]*)"', selected))
                 matches = [labels for labels, _ in have[name] if wanted.items() <= labels.items()]
                 self.assertTrue(matches, name)
-                known = {'instance', 'device', *matches[0]}  # of the scrape, and with -i
+                # of the scrape, with -i, and of several networks (cli.networks)
+                known = {'instance', 'device', 'vlan', 'outer_vlan', 'vni', *matches[0]}
                 for labels in [*by, re.findall(r'\$labels\.(\w+)', alert)]:
                     self.assertLessEqual(set(labels), known, alert)
             for labels in by:

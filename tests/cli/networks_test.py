@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import rule_talk
 
 CLIENT = bytes([192, 0, 2, 11])
+NETWORK = ('vlan', 'outer_vlan', 'vni')
 RPCS = 30
 
 
@@ -136,6 +137,38 @@ class Networks(CommandTest):
             for key in ('src', 'dst'):
                 self.assertEqual(len(self.objects('rpcs', '--json', '--where', f'{key} == {address}', path)),
                                  2 * RPCS if key == 'src' or '/' in address else 0)
+
+    def test_told_apart(self):
+        """credits, report and metrics say which network is which, too, and metrics has no series twice."""
+        path = self.check_apart(vlan(7, 10), vlan(8, 20), {'vlan': 10, 'outer_vlan': 7}, {'vlan': 20, 'outer_vlan': 8})
+        both = {1: {'vlan': 10, 'outer_vlan': 7}, 2: {'vlan': 20, 'outer_vlan': 8}}
+        for command in ('credits', 'report'):
+            found = json.loads(self.run_command(command, '--json', path))['connections']
+            self.assertEqual({c['connection']: {key: c[key] for key in NETWORK if key in c} for c in found}, both)
+            text = self.run_command(command, path)
+            self.assertTrue('VLAN 10 in VLAN 7' in text and 'VLAN 20 in VLAN 8' in text, text)
+        self.assertIn('192.0.2.11, VLAN 20 in VLAN 8</td>', self.run_command('report', '--html', '-', path))
+        apart = self.file(open(path, 'rb').read(), 'apart.pcap')
+        mixed = self.write([packet for n, ways in enumerate(((plain, vlan(10)), (vlan(20),), (vxlan(5020),)), 1)
+                            for packet in self.wrapped(conversation(n, n * 2_000), *ways, later_ns=1_000)])  # untagged, too
+        for options in ((), ('--client-subnet', '--openmetrics')):
+            for path in (mixed, apart):
+                series = [line.rsplit(' ', 1)[0] for line in self.run_command('metrics', *options, path).splitlines()
+                          if not line.startswith('#')]
+                self.assertEqual(len(series), len(set(series)))
+            for name in ('connections_ended', 'rpcs', 'credit_measured_seconds', 'rpcs_waiting'):
+                name = f'rpcrdma_{name}{{' if name == 'rpcs_waiting' else f'rpcrdma_{name}_total{{'
+                found = [one for one in series if one.startswith(name)]
+                self.assertEqual(len(found), 2, found)
+                self.assertTrue(all(',vlan="' in one and ',outer_vlan="' in one for one in found), found)
+
+    def test_alone(self):
+        """Where no other network has these addresses nothing is said of it."""
+        path = self.write(self.wrapped(conversation(1), vlan(10)))
+        for command in ('credits', 'report', 'metrics'):
+            self.assertNotIn('vlan', self.run_command(command, path).lower())
+        for command in ('credits', 'report'):
+            self.assertNotIn('"vlan"', self.run_command(command, '--json', path))
 
     def test_names(self):
         """A host's name is its address's, of whatever network."""
