@@ -27,7 +27,7 @@ struct textfile {
 /* Where nothing can be written any more, going on would only look like it. */
 static void failed(struct textfile *file, int error)
 {
-    if (error == EOWNERDEAD || error == ENOENT)
+    if (error == EOWNERDEAD || error == ENOENT || error == CREATE_BUSY)
         file->metrics->pipeline->stop = true;
     if (file->status == EXIT_DONE) /* said once; the next time it may go well */
         complain("%s: %s", file->path, create_error(error));
@@ -96,6 +96,8 @@ static bool prepare(struct textfile *file, bool no_sandbox)
              !S_ISREG(there.st_mode))
         g_strlcpy(error, create_error(S_ISLNK(there.st_mode) ? ELOOP : CREATE_IRREGULAR),
                   sizeof(error));
+    else if (create_is_busy(task.folder, task.replaces))
+        g_strlcpy(error, create_error(CREATE_BUSY), sizeof(error));
     privilege_return(&lent);
     if (*error && task.folder >= 0) {
         close(task.folder);

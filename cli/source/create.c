@@ -88,6 +88,17 @@ int create_at(int folder, const char *name, enum create_how how, mode_t mode)
     return -1;
 }
 
+bool create_is_busy(int folder, const char *name)
+{
+    int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    bool busy = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && is_locked(fd);
+
+    if (fd >= 0)
+        close(fd);
+    return busy;
+}
+
 int create_standard(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};

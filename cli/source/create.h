@@ -32,6 +32,10 @@ enum {
 /* The descriptor, or -1 with errno; see create_error(). `name` is one of the folder. */
 int create_at(int folder, const char *name, enum create_how how, mode_t mode);
 
+/* Whether another run writes to the regular file of this name, or replaces it from time to time
+ * (creator_replace). */
+bool create_is_busy(int folder, const char *name);
+
 /* Whether to try that again: of a pipe, whose reader may come, until a signal ends us. Waits. */
 bool create_waits(int error);
 

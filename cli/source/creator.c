@@ -109,7 +109,50 @@ static void publish(const struct creator_task *task, char *name, struct created 
     errno = 0;
 }
 
-static bool serve(int socket, const struct creator_task *task, struct created **created)
+/* What takes the place of another file is locked while we run: by that a second run, which would
+ * take it away again, knows of us. */
+struct replacing {
+    int next, held; /* the file that will, and the one that did; -1: none */
+};
+
+static void shut(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* errno says how it went. */
+static void replace(const struct creator_task *task, const char *name, struct replacing *replacing)
+{
+    struct stat st, held = {0};
+
+    if (!task->replaces) {
+        errno = EPERM;
+        return;
+    }
+    if (fstatat(task->folder, task->replaces, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        bool ours = replacing->held >= 0 && fstat(replacing->held, &held) == 0 &&
+                    held.st_ino == st.st_ino && held.st_dev == st.st_dev;
+
+        if (!S_ISREG(st.st_mode)) { /* a device, a link: not ours to take away */
+            errno = CREATE_IRREGULAR;
+            return;
+        }
+        if (!ours && create_is_busy(task->folder, task->replaces)) {
+            errno = CREATE_BUSY;
+            return;
+        }
+    }
+    if (renameat(task->folder, name, task->folder, task->replaces) != 0)
+        return;
+    shut(&replacing->held);
+    *replacing = (struct replacing){.next = -1, .held = replacing->next};
+    errno = 0;
+}
+
+static bool serve(int socket, const struct creator_task *task, struct created **created,
+                  struct replacing *replacing)
 {
     struct request request;
     ssize_t n;
@@ -122,22 +165,16 @@ static bool serve(int socket, const struct creator_task *task, struct created **
     if (n != (ssize_t)sizeof(request))
         return false;
     request.name[NAME_MAX] = '\0';
+    if (request.what == CREATE || request.what == REMOVE)
+        shut(&replacing->next);
     errno = 0;
     if (strchr(request.name, '/') || !names_match(&task->names, request.name))
         errno = EPERM;
     else if (request.what == CREATE)
         fd = create_at(task->folder, request.name, task->how, task->mode);
-    else if (request.what == REPLACE) {
-        struct stat st;
-
-        if (!task->replaces)
-            errno = EPERM;
-        else if (fstatat(task->folder, task->replaces, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                 !S_ISREG(st.st_mode))
-            errno = CREATE_IRREGULAR; /* a device, a link: not ours to take away */
-        else if (renameat(task->folder, request.name, task->folder, task->replaces) == 0)
-            errno = 0;
-    } else if (request.what == PUBLISH)
+    else if (request.what == REPLACE)
+        replace(task, request.name, replacing);
+    else if (request.what == PUBLISH)
         publish(task, request.name, created);
     else if (!forget(created, request.name))
         errno = EPERM;
@@ -146,8 +183,10 @@ static bool serve(int socket, const struct creator_task *task, struct created **
     if (fd >= 0)
         note(created, request.name, task->removable);
     good = answer(socket, fd >= 0 ? 0 : errno, fd);
-    if (fd >= 0)
-        close(fd);
+    if (task->replaces)
+        replacing->next = fd >= 0 ? fd : replacing->next;
+    else
+        shut(&fd);
     return good;
 }
 
@@ -156,6 +195,7 @@ _Noreturn static void create(int socket, const struct creator_task *task, bool n
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT};
     int folder = task->folder, keep[] = {socket, folder};
     struct created *created = NULL;
+    struct replacing replacing = {.next = -1, .held = -1};
     char error[200];
 
     descriptors_close_but(keep, sizeof(keep) / sizeof(keep[0]));
@@ -169,7 +209,7 @@ _Noreturn static void create(int socket, const struct creator_task *task, bool n
     if (!no_sandbox)
         sandbox_enter(&(struct sandbox){.creates = true, .folder = folder});
     answer(socket, READY, -1);
-    while (serve(socket, task, &created))
+    while (serve(socket, task, &created, &replacing))
         continue;
     _exit(0);
 }

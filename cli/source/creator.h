@@ -28,9 +28,9 @@ struct creator_task {
     int folder; /* a descriptor, which stays the caller's */
     enum create_how how;
     mode_t mode;
-    struct names names; /* only of these; the strings stay the caller's */
+    struct names names;   /* only of these; the strings stay the caller's */
     const char *replaces; /* what creator_replace gives its file the name of; NULL: nothing */
-    size_t removable;   /* so many of the latest that it created can be removed */
+    size_t removable;     /* so many of the latest that it created can be removed */
 };
 
 /* Starts it. Before threads are started and
@@ -45,8 +45,8 @@ int creator_create(struct creator *creator, const char *name);
 /* False with errno. */
 bool creator_remove(struct creator *creator, const char *name);
 
-/* The file of this name, of the task's, takes the place of the one that `replaces` names. False with
- * errno. */
+/* The file of this name, of the task's, takes the place of the one that `replaces` names. False
+ * with errno: CREATE_BUSY where another run does so. Until this one ends, its file is locked. */
 bool creator_replace(struct creator *creator, const char *name);
 
 /* The file of this name, of the task's, which ends with CREATOR_PART, loses that: its name is taken

@@ -137,6 +137,20 @@ class Live(network.Cable, command.CommandTest):
                     and 'seconds' not in name:
                 self.assertEqual(seen[-1][name], float(value), name)
 
+    def test_two_metrics_of_one_file(self):
+        """The second does not begin, while the first goes on, and nothing is left beside its file; then it does."""
+        path = os.path.join(self.folder, 'live.prom')
+        arguments = (command.RPCRDMA, 'metrics', '--interval', '1', '-i', 'v1', '--textfile', path)
+        run, inodes = network.Run(*arguments), set()
+        for _ in range(3):  # it is replaced meanwhile
+            network.wait_for(lambda: os.path.exists(path) and os.stat(path).st_ino not in inodes)
+            inodes.add(os.stat(path).st_ino)
+            self.assertEqual(network.Run(*arguments, listening=False).finish(),
+                             (2, '', f'rpcrdma: {path}: another process has locked it\n'))
+        self.assertEqual(run.finish(network.signal.SIGTERM)[0], 0)
+        self.assertEqual(os.listdir(self.folder), ['live.prom'])
+        self.assertEqual(network.Run(*arguments).finish(network.signal.SIGTERM)[0], 0)
+
     def test_metrics_of_a_server_that_hangs(self):
         """Time passes without a packet; with the process, what waits is known no more."""
         def waits():

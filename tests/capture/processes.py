@@ -105,8 +105,8 @@ def settle(pid, seconds=1):
 
 def creates_only(pid):
     """It holds no pipe and no packet socket, nor an open file: only what it was started with, the folder
-    and the socket that names come by."""
+    and the socket that names come by; of `metrics` the file that it has replaced, and holds the lock of."""
     with open('/proc/net/packet', encoding='ascii') as file:
         packet = {f'socket:[{line.split()[8]}]' for line in file.readlines()[1:]}
     own = [what for fd, what in descriptors(pid).items() if fd > 2]
-    return all((what.startswith('socket:') and what not in packet) or os.path.isdir(what) for what in own)
+    return all((what.startswith('socket:') and what not in packet) or os.path.isdir(what) or what.endswith('.prom') for what in own)

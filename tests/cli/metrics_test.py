@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rpcrdma metrics: the numbers are those of the other commands, the text is what Prometheus reads."""
 import collections
+import fcntl
 import json
 import os
 import re
@@ -173,6 +174,18 @@ class Metrics(command.CommandTest):
         for wrong in (['-i', 'lo'], ['--interval', '3', path], [path, '--textfile', '-'],
                       [path, '--textfile', '/dev/stdout']):
             self.run_command('metrics', *wrong, status=2)
+
+    def test_textfile_of_another(self):
+        """What another run replaces from time to time it has locked: that is said, and the file stays."""
+        out = self.file(b'before', 'rpcrdma.prom')
+        with open(out, 'r+b') as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            said = self.run_command('metrics', command.capture(), '--textfile', out, status=2, errors=1)
+            self.assertEqual(said, '')
+            self.assertEqual(file.read(), b'before')
+        self.assertEqual(os.listdir(self.folder), ['rpcrdma.prom'])
+        self.run_command('metrics', command.capture(), '--textfile', out)
+        self.assertTrue(os.path.getsize(out) > 1000)
 
     def test_full_disk(self):
         """The file of before stays as it was, and nothing is left beside it."""
