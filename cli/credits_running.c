@@ -253,8 +253,15 @@ static void on_message(void *context, const struct rpcrdma_flow_message *message
 {
     struct running *running = context;
 
-    if (message->time_ns > running->from_ns)
+    if (message->time_ns > running->from_ns && !running->pipeline->at_end)
         running->to_ns = message->time_ns;
+}
+
+/* What is open then ends when it is stopped. */
+static void on_last(void *context, struct rpcrdma_flow *flow)
+{
+    (void)flow;
+    ((struct running *)context)->to_ns = clock_now(CLOCK_REALTIME);
 }
 
 int credits_running(struct pipeline *pipeline, unsigned seconds)
@@ -269,10 +276,14 @@ int credits_running(struct pipeline *pipeline, unsigned seconds)
     running.from_ns = running.to_ns = running.begin_ns;
     pipeline->tick = on_tick;
     pipeline->tick_context = &running;
+    pipeline->last = on_last;
+    pipeline->last_context = &running;
     pipeline->interval_ns = (int64_t)seconds * BILLION;
     status = pipeline_run(pipeline, &sink);
     pipeline->tick = NULL; /* its context ends here */
     pipeline->tick_context = NULL;
+    pipeline->last = NULL;
+    pipeline->last_context = NULL;
     running.to_ns = clock_now(CLOCK_REALTIME);
     averages(&running);
     if (running.left_out > 0 && !pipeline->options->quiet)

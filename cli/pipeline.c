@@ -304,6 +304,19 @@ void pipeline_counts(const struct pipeline *pipeline, struct pipeline_counts *co
     source_stats(pipeline->own->source, &counts->source);
 }
 
+/* Of devices: what is measured goes on until now, as no packet may have come for long. */
+static void pass_to_end(struct pipeline *pipeline)
+{
+    if (pipeline->own->taken_ns == 0)
+        return;
+    pipeline_pass_time(pipeline, clock_now(CLOCK_REALTIME), pipeline->own->flow);
+    if (!pipeline->credits)
+        return;
+    pipeline->own->muted = true; /* their results come with the end */
+    rpcrdma_flow_credits(pipeline->own->flow, false);
+    pipeline->own->muted = false;
+}
+
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink)
 {
     struct pipeline_private own = {.sink = sink};
@@ -328,6 +341,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         pipeline->was_read = own.any_time || own.status == EXIT_DONE;
         find_end(pipeline);
         pipeline->at_end = true;
+        pass_to_end(pipeline);
         if (pipeline->last)
             pipeline->last(pipeline->last_context, own.flow);
         pipeline->clock.started = own.any_time;

@@ -62,6 +62,7 @@ struct pipeline_private {
     bool any_time;       /* the clock has one; it is not started: of what was before the file */
     int64_t taken_ns;    /* of devices: when packets came last, by our clock */
     bool behind;         /* and more are there to be taken, at a tick */
+    bool muted;          /* results of credits are none of the sink's: they come again */
     uint64_t set_back;   /* how often the capture's clock was */
     int64_t set_back_ns; /* and by how much, at most */
     struct interface_clock clocks[N_CLOCKS];

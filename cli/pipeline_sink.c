@@ -60,7 +60,8 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
 
-    sink->credits(sink->context, connection, results, n);
+    if (!pipeline->own->muted)
+        sink->credits(sink->context, connection, results, n);
 }
 
 static void on_credit_point(void *context, const struct rpcrdma_connection *connection, int end,

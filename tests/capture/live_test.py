@@ -185,6 +185,29 @@ class Live(network.Cable, command.CommandTest):
         self.assertEqual((status, err), (0, ''))
         self.assertGreater(sum(json.loads(line)['at_limit_ns'] for line in out.splitlines()), 1.9 * 10**9)
 
+    def test_credits_until_it_is_stopped(self):
+        """The last lines are of the time at which it is stopped, not of the last packet, nor of the second before."""
+        packets = []
+        mount = credit_talk.Mount(packets)
+        mount.ask(1)
+        mount.answer(1, credits=2)
+        mount.ask(2, 3)
+        for interval in ((), ('--interval', '60')):
+            run = network.Run(command.RPCRDMA, 'credits', '--json', *interval, '-i', 'v1')
+            began = time.time()
+            self.send(packet.data for packet in packets)
+            time.sleep(2.7)
+            stopped = time.time()
+            status, out, err = run.finish(network.signal.SIGTERM)
+            self.assertEqual((status, err), (0, ''))
+            one = json.loads(out)
+            if not interval:
+                one = one['connections'][0]['directions'][0]
+            else:
+                self.assertGreaterEqual(one['time_ns'], (stopped - 0.1) * 1e9)
+            self.assertGreater(one['at_limit_ns'], 2.5 * 10**9)
+            self.assertLess(one['at_limit_ns'], (time.time() - began) * 10**9)
+
     def test_export_goes_on(self):
         """Files of export -b come by time, also when no packet does; all rows are in them, once."""
         folder = os.path.join(self.folder, 'out')
