@@ -301,9 +301,10 @@ static void put_be16(uint8_t *p, uint16_t value)
 }
 
 static void put_icrc(const struct sanitize_headers *headers, const struct sanitize_layout *layout,
-                     uint8_t *data, uint32_t caplen, bool wrong)
+                     uint8_t *data, uint32_t caplen, enum sanitize_icrc how)
 {
-    uint8_t *p = data + layout->end - ICRC;
+    enum { RESERVED = 1 };
+    uint8_t *p = data + layout->end - ICRC, *reserved = data + layout->bth + 8;
     uint32_t value;
 
     if (caplen < layout->end) { /* of a packet that was cut nobody can compute it */
@@ -311,7 +312,11 @@ static void put_icrc(const struct sanitize_headers *headers, const struct saniti
             memset(p, 0, caplen - (layout->end - ICRC));
         return;
     }
-    value = icrc(headers, layout, data) ^ (wrong ? UINT32_MAX : 0);
+    if (how == SANITIZE_ICRC_DAMAGED)
+        *reserved &= (uint8_t)~RESERVED;
+    value = icrc(headers, layout, data) ^ (how == SANITIZE_ICRC_WRONG ? UINT32_MAX : 0);
+    if (how == SANITIZE_ICRC_DAMAGED)
+        *reserved |= RESERVED;
     for (int i = 0; i < ICRC; i++)
         p[i] = (uint8_t)(value >> 8 * i);
 }
@@ -338,7 +343,7 @@ static void put_udp(const struct sanitize_layout *layout, uint8_t *data, uint32_
 }
 
 void sanitize_headers(struct sanitize_headers *headers, const struct sanitize_layout *layout,
-                      uint8_t *data, uint32_t caplen, bool wrong)
+                      uint8_t *data, uint32_t caplen, enum sanitize_icrc how)
 {
     struct sanitize_addresses *addresses = &headers->addresses;
     uint8_t *network = data + layout->network;
@@ -363,7 +368,7 @@ void sanitize_headers(struct sanitize_headers *headers, const struct sanitize_la
     }
     if (caplen > layout->end)
         memset(data + layout->end, 0, caplen - layout->end);
-    put_icrc(headers, layout, data, caplen, wrong);
+    put_icrc(headers, layout, data, caplen, how);
     if (layout->udp != UINT32_MAX)
         put_udp(layout, data, caplen);
 }

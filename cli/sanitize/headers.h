@@ -50,10 +50,14 @@ struct sanitize_layout sanitize_layout(const struct rpcrdma_packet *packet);
 bool sanitize_icrc_good(const struct sanitize_headers *headers,
                         const struct sanitize_layout *layout, const uint8_t *data, uint32_t caplen);
 
+/* DAMAGED: it is that of the packet as it was sent, which its retransmission has, too; a reserved
+ * bit of the BTH is the damage then. */
+enum sanitize_icrc { SANITIZE_ICRC_RIGHT, SANITIZE_ICRC_WRONG, SANITIZE_ICRC_DAMAGED };
+
 /* Replaces addresses, zeroes what is behind the packet, and computes the checksums; the ICRC
- * becomes right, or `wrong` as it was. */
+ * becomes what it was. */
 void sanitize_headers(struct sanitize_headers *headers, const struct sanitize_layout *layout,
-                      uint8_t *data, uint32_t caplen, bool wrong);
+                      uint8_t *data, uint32_t caplen, enum sanitize_icrc how);
 
 /* cm.c: a datagram to QP 1, from behind its DETH; caplen bytes of the MAD. False: not known. */
 bool sanitize_cm(struct sanitize_headers *headers, uint8_t *mad, size_t caplen);

@@ -139,6 +139,24 @@ struct sanitize_packet *sanitize_queue_find_chunk(const struct sanitize_queue *q
     return g_hash_table_lookup(queue->chunks, &chunk);
 }
 
+enum sanitize_icrc sanitize_icrc_of(const struct sanitize_packet *packet)
+{
+    if (!packet->bad_icrc)
+        return SANITIZE_ICRC_RIGHT;
+    return packet->lane && packet->lane->genuine > 0 ? SANITIZE_ICRC_DAMAGED : SANITIZE_ICRC_WRONG;
+}
+
+static bool damaged(const struct sanitize_packet *packet)
+{
+    return packet && sanitize_icrc_of(packet) == SANITIZE_ICRC_DAMAGED;
+}
+
+bool sanitize_queue_spoilt(const struct sanitize_queue *queue, const struct sanitize_packet *packet)
+{
+    return damaged(packet) || damaged(sanitize_queue_at(queue, packet->older_place)) ||
+           damaged(sanitize_queue_at(queue, packet->older_piece));
+}
+
 void sanitize_queue_go_on(struct sanitize_queue *queue, bool all)
 {
     while (queue->first < queue->next) {

@@ -24,7 +24,8 @@ enum sanitize_payload {
 struct sanitize_lane {
     struct rpcrdma_op op; /* for questions to flow/: addresses and QP number are set */
     uint64_t number;
-    bool ours; /* RPC-over-RDMA */
+    bool ours;       /* RPC-over-RDMA */
+    int64_t genuine; /* more ICRCs that are right than that are wrong, so far */
 };
 
 struct sanitize_packet {
@@ -88,6 +89,12 @@ struct sanitize_packet *sanitize_queue_find_place(const struct sanitize_queue *q
                                                   uint64_t place);
 struct sanitize_packet *sanitize_queue_find_chunk(const struct sanitize_queue *queue,
                                                   uint64_t chunk);
+
+/* DAMAGED: it is wrong, and its sender's are right otherwise. And it, or what it repeats, was: that
+ * its bytes are others was not the sender's doing. */
+enum sanitize_icrc sanitize_icrc_of(const struct sanitize_packet *packet);
+bool sanitize_queue_spoilt(const struct sanitize_queue *queue,
+                           const struct sanitize_packet *packet);
 
 /* Emits what is ready, up to the first that is not; `all`: everything. */
 void sanitize_queue_go_on(struct sanitize_queue *queue, bool all);

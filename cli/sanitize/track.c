@@ -62,7 +62,8 @@ static bool as_before(struct sanitize_track *track, struct sanitize_packet *p,
                       const struct sanitize_packet *before)
 {
     if (before->state != PAYLOAD_DONE || before->n != p->n || before->len != p->len ||
-        before->original != hash(track, bytes_of(p), p->n))
+        (before->original != hash(track, bytes_of(p), p->n) &&
+         !sanitize_queue_spoilt(&track->queue, p)))
         return false;
     replace(track, p, bytes_of(before));
     return true;
@@ -180,7 +181,8 @@ static void lay(struct sanitize_track *track, struct sanitize_packet *p, const u
          i++, p = sanitize_queue_at(&track->queue, p->older_place)) {
         size_t m = p->n < n ? p->n : n;
 
-        if (p->state != PAYLOAD_UNKNOWN || memcmp(bytes_of(p), from, m) != 0)
+        if (p->state != PAYLOAD_UNKNOWN ||
+            (memcmp(bytes_of(p), from, m) != 0 && !sanitize_queue_spoilt(&track->queue, p)))
             continue;
         if (!to) {
             p->drop = DROP_MESSAGE;
@@ -308,7 +310,8 @@ static void on_stream(void *context, const struct rpcrdma_payload_stream *stream
         track->message.unknown++;
     for (; p; p = sanitize_queue_at(&track->queue, p->older_chunk))
         if (p->state == PAYLOAD_UNKNOWN && p->chunk_offset + p->n <= stream->caplen &&
-            memcmp(bytes_of(p), stream->data + p->chunk_offset, p->n) == 0)
+            (memcmp(bytes_of(p), stream->data + p->chunk_offset, p->n) == 0 ||
+             sanitize_queue_spoilt(&track->queue, p)))
             replace(track, p, track->stream->data + p->chunk_offset);
     sanitize_queue_chunk_done(&track->queue, chunk);
 }
@@ -369,13 +372,14 @@ static void on_emit(void *context, struct sanitize_packet *p)
         return;
     }
     track->ours += p->lane != NULL;
+    look_back(track, p); /* what it repeats waited, too */
     if (p->state == PAYLOAD_UNKNOWN) {
         track->unplaced++;
         p->state = PAYLOAD_ZERO;
     }
     if (p->state == PAYLOAD_ZERO)
         memset(bytes_of(p), 0, p->n);
-    sanitize_headers(&track->headers, &p->layout, data, p->packet.caplen, p->bad_icrc);
+    sanitize_headers(&track->headers, &p->layout, data, p->packet.caplen, sanitize_icrc_of(p));
     p->packet.time_ns += track->shift_s * INT64_C(1000000000);
     track->emit(track->context, p->interface, &p->packet, p->replayed);
 }
@@ -414,6 +418,8 @@ bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
         return false;
     }
     track->now = NULL;
+    if (p->lane && p->packet.caplen >= p->layout.end)
+        p->lane->genuine += p->bad_icrc ? -1 : 1;
     if (p->drop == DROP_NOT && !track->any_op)
         p->drop = DROP_TRANSPORT;
     else if (p->drop == DROP_NOT_RDMA && stats->rdma > rdma)

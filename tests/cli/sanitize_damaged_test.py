@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rpcrdma sanitize: what was damaged on the way is damaged in the result, and nothing else is said of it."""
+import json
+import os
+import sys
+import unittest
+
+import command
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'capture'))
+# pylint: disable=wrong-import-position,wrong-import-order
+import roce
+
+WRITES = 6, 7, 8, 10  # opcodes
+
+
+class Damaged(command.CommandTest):
+    def rules(self, path, *options, status=0):
+        lines = self.run_command('check', '-n', '--json', *options, path, status=status).splitlines()
+        return [finding['rule'] for line in lines for finding in json.loads(line)['findings']]
+
+    def test_writes(self):
+        """One packet of a Write comes again, as it was damaged: data of a file, or a Reply's. Both have the ICRC of what was
+        sent. Or it was not damaged, and comes again as it was."""
+        packets = self.packets()
+        parsed = [roce.parse(one.data, one.length) for one in packets]
+        writes = [i for i, one in enumerate(parsed) if one and one.opcode in WRITES]
+        for at, flip in [(at, flip) for at in writes[:2] + writes[-2:] for flip in (1, 0)]:
+            again, first = packets[at], bytearray(packets[at].data)
+            first[-9] ^= flip
+            first = again._replace(data=bytes(first), time_ns=again.time_ns - 1000)
+            path = os.path.join(self.folder, 'damaged.pcap')
+            command.pcap.write(path, packets[:at] + [first] + packets[at:])
+            for number in range(3):
+                with self.subTest(at=at, flip=flip, number=number):
+                    self.assertEqual(self.rules(path), [])
+                    self.assertEqual(self.rules(path, '--check-icrc', status=flip), ['icrc'] * flip)
+                out = os.path.join(self.folder, f'{number}.pcapng')
+                self.run_command('sanitize', '-q', path, '-o', out)
+                path = out
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
