@@ -47,6 +47,19 @@ void causes_of_stalls(struct report *r, const struct report_connection *c)
         cause = report_cause_add(r, CAUSE_STALLED, CONFIDENCE_MEDIUM);
         cause->time_ns = path->late_longest_ns;
         cause->frame = path->late_frame;
+        if (path->late_in_burst) {
+            snprintf(
+                cause->text, sizeof(cause->text),
+                "The way from the %s to the place of capture, or the host that captured, stood "
+                "still for %.1f s on connection %u: what was sent again meanwhile, first in "
+                "frame %" PRIu64 ", came all at once, and was answered, each transmission of "
+                "it: none of that was lost.",
+                !known          ? "sender"
+                : end == server ? "client"
+                                : "server",
+                report_seconds(cause->time_ns), (unsigned)c->pub.number, path->late_frame);
+            continue;
+        }
         snprintf(cause->text, sizeof(cause->text),
                  "The %s, or the way to it, stood still for %.1f s on connection %u: what was sent "
                  "to it then, first in frame %" PRIu64 ", was all answered afterwards, each "

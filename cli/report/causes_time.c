@@ -66,6 +66,31 @@ static void delayed_by(struct report *r, const struct report_connection *c, bool
              "a host that is slow to acknowledge looks the same; capture at the other end, too");
 }
 
+/* For so long no load explains it that each takes that long. */
+static void delayed_for_a_while(struct report *r, const struct report_connection *c, bool server,
+                                const char *of)
+{
+    const int64_t least = INT64_C(10000000000);
+    const struct report_slow_run *slow = &c->slow_acks[server];
+    struct report_cause *cause;
+
+    if (slow->acks < LEAST_ACKS || time_less(slow->until_ns, slow->since_ns) < least)
+        return;
+    cause = report_cause_add(r, CAUSE_DELAY, CONFIDENCE_MEDIUM);
+    cause->rpcs = slow->acks;
+    cause->time_ns = slow->ns;
+    snprintf(cause->text, sizeof(cause->text),
+             "Connection %u was delayed%s from %.3f s into the capture on, for %.1f s: each of "
+             "%" PRIu64 " %s took 20 ms and more then (mean %.1f ms), and every %s takes that long "
+             "more.",
+             (unsigned)c->pub.number, server ? "" : " on the client's side of the capture",
+             report_seconds(time_less(slow->since_ns, r->pipeline->clock.start_ns)),
+             report_seconds(time_less(slow->until_ns, slow->since_ns)), slow->acks, of,
+             ms(slow->ns / (int64_t)slow->acks), server ? "answer" : "RPC");
+    snprintf(cause->against, sizeof(cause->against),
+             "a host that is slow to acknowledge looks the same; capture at the other end, too");
+}
+
 /* The way to an end and back of the quickest messages, which no load explains; or of most, where
  * none does: it may have become long while it was captured. */
 static void delayed(struct report *r, const struct report_connection *c)
@@ -88,6 +113,8 @@ static void delayed(struct report *r, const struct report_connection *c)
             snprintf(how, sizeof(how), "three in four %s take %.1f ms and more (%s)", of, ms(most),
                      median);
             delayed_by(r, c, server, n - n / 4, most, how);
+        } else if (server || is_tcp(c) || acks_captured(c)) {
+            delayed_for_a_while(r, c, server, of);
         }
     }
 }

@@ -160,12 +160,32 @@ static struct report_moved *moved_of(struct report *r, struct report_tally *t)
     return detail ? detail->moved : t->moved;
 }
 
+/* The way may have become long while it was captured. */
+static void note_slow_ack(struct report_detail *detail, bool server, int64_t now_ns, int64_t ns)
+{
+    struct report_slow_run *run = &detail->slow_now[server],
+                           *longest = &detail->slow_longest[server];
+
+    if (ns < REPORT_LONG_ACK_NS) {
+        run->acks = 0;
+        return;
+    }
+    if (run->acks++ == 0)
+        *run = (struct report_slow_run){.acks = 1, .since_ns = time_less(now_ns, ns)};
+    run->until_ns = now_ns;
+    run->ns = time_plus(run->ns, ns);
+    if (run->acks > longest->acks)
+        *longest = *run;
+}
+
 void report_ack(struct report *r, struct report_tally *t, bool server, int64_t ns)
 {
     struct report_detail *detail = report_detail(r, t);
 
     if (detail) {
         latency_add(server ? &detail->acks : &detail->client_answers, ns);
+        if (ns >= REPORT_LONG_ACK_NS || detail->slow_now[server].acks > 0)
+            note_slow_ack(detail, server, report_now_ns(r), ns);
     } else {
         struct report_acks *acks = &t->acks[server];
 
@@ -403,6 +423,7 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
         report_timeline_over(r, t->detail);
         c->acks = t->detail->acks;
         c->client_answers = t->detail->client_answers;
+        memcpy(c->slow_acks, t->detail->slow_longest, sizeof(c->slow_acks));
         memcpy(c->moved, t->detail->moved, sizeof(c->moved));
         t->detail->acks = t->detail->client_answers = (struct latency){0};
         r->detailed--;

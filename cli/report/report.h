@@ -195,11 +195,18 @@ struct report_moved {
     int64_t latest_ns; /* the latest Reply: the time of several under way at once counts once */
 };
 
+/* Acks by an end one after the other, each of REPORT_LONG_ACK_NS and more. */
+struct report_slow_run {
+    uint64_t acks;
+    int64_t since_ns, until_ns, ns; /* ns: of all */
+};
+
 /* What there is room for of a few at once. */
 struct report_detail {
     struct latency acks, client_answers;
-    struct report_moved moved[2]; /* towards the client, the server */
-    uint32_t in_flight[2];        /* of each end, now */
+    struct report_slow_run slow_now[2], slow_longest[2]; /* of the client, the server */
+    struct report_moved moved[2];                        /* towards the client, the server */
+    uint32_t in_flight[2];                               /* of each end, now */
     int64_t in_flight_since_ns[2];
 };
 
@@ -240,6 +247,7 @@ struct report_connection {
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
     struct latency acks;                  /* how long Acks of the client's Calls took */
     struct latency client_answers;        /* see report_ack_time */
+    struct report_slow_run slow_acks[2];  /* the longest, of the client, the server */
     struct report_acks brief_acks[2];     /* or these, where there was no room */
     struct report_moved moved[2];         /* towards the client, the server */
     struct rpcrdma_credit_result credits; /* of forward RPCs */
@@ -346,14 +354,14 @@ struct report_cause {
     enum report_failure how;
     int64_t since_ns, until_ns;         /* of a failure */
     const struct report_connection *of; /* NULL: of the whole capture */
-    GArray *connections;                /* of several causes that are told as one, uint32_t; or NULL */
-    uint32_t names;                     /* another connection that is not kept; 0: none */
-    uint64_t rpcs;                      /* it made slow or fail */
-    uint64_t count;                     /* how often it happened: told as one; 0: not known */
-    int64_t time_ns;                    /* that it cost them */
-    uint64_t frame;                     /* the first that shows it; 0: none by itself */
-    char text[960];                     /* sentences, with numbers */
-    char against[240];                  /* what speaks against it; "" */
+    GArray *connections; /* of several causes that are told as one, uint32_t; or NULL */
+    uint32_t names;      /* another connection that is not kept; 0: none */
+    uint64_t rpcs;       /* it made slow or fail */
+    uint64_t count;      /* how often it happened: told as one; 0: not known */
+    int64_t time_ns;     /* that it cost them */
+    uint64_t frame;      /* the first that shows it; 0: none by itself */
+    char text[960];      /* sentences, with numbers */
+    char against[240];   /* what speaks against it; "" */
 };
 
 struct report {

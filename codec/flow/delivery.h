@@ -104,9 +104,11 @@ struct rpcrdma_path {
     /* for what came late: out of order here, or acknowledged before it passed again */
     uint64_t late_naks;
     uint64_t late_timeouts; /* of the timeouts: the first transmission had arrived, as Acks show, */
-    int64_t late_timeout_ns;   /* and the silence before it, in all: no loss */
-    int64_t late_longest_ns;   /* from such a first transmission to its answer, at most, */
-    uint64_t late_frame;       /* and that transmission */
+    int64_t late_timeout_ns; /* and the silence before it, in all: no loss */
+    int64_t late_longest_ns; /* from such a first transmission to its answer, at most, */
+    uint64_t late_frame;     /* and that transmission; ... */
+    bool late_in_burst;      /* ... it came again more than once at a time, as no timer sends: what
+                              * stood still is before the place of capture, or that itself */
     uint64_t congestion_marks; /* ECN: congestion experienced */
     uint64_t congestion_frame; /* RoCEv2: the first that was marked; 0: none */
     uint64_t dscp;             /* a bit per code point */

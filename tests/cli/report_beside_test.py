@@ -224,6 +224,22 @@ class Beside(CommandTest):
             self.assertEqual(self.stalls(), [stall])
             self.assertIn(words, ' '.join(self.run_command('report', os.path.join(self.folder, 'beside.pcap')).split()))
 
+    def test_held_before_it_was_captured(self):
+        """What timers sent comes all at once, and is answered at once: not its receiver stood still."""
+        def talk(c, _):
+            c.getattr()
+            c.reply(c.call(rule_talk.NULL))
+            ack, reply = c.packets.pop(), c.packets[-1]
+            c.clock.now += 9 * SECOND
+            for _ in range(2):
+                c.clock.now += 2 * SECOND // 1000
+                c.packets.append(reply._replace(time_ns=c.clock.tick()))
+            for _ in range(3):
+                c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            c.getattr()
+        stalled, = [one for one in self.report_of(talk)['causes'] if one['cause'] == 'stalled-end']
+        self.assertIn('The way from the server to the place of capture, or the host that captured, stood still for 9.0 s', stalled['text'])
+
     def test_named_connection_is_listed(self):
         """Of thirty connections the one that a cause names stands first in the tables."""
         def talk(c, _):

@@ -65,6 +65,24 @@ class Time(CommandTest):
             found = self.causes(say)
             self.assertEqual([(cause['cause'], cause['rpcs']) for cause in found], expected)
 
+    def test_it_became_long_for_a_while(self):
+        """Less than three in four take long, but one after the other, for ten seconds and more; or for less, or with quick ones
+        between."""
+        for n, every, expected in ((80, 100, [('delay', 80)]), (40, 100, []), (80, 10, [])):
+            def say(c, _, n=n, every=every):
+                for _ in range(60):
+                    self.rpc(c)
+                for at in range(n):
+                    self.rpc(c, 150 * MS if at % every < 9 or every > n else 0)
+                for _ in range(60):
+                    self.rpc(c)
+            found = self.causes(say)
+            self.assertEqual([(cause['cause'], cause['rpcs']) for cause in found], expected, (n, every))
+            for cause in found:
+                self.assertIn('was delayed from 0.00', cause['text'])
+                self.assertIn('for 12.0 s: each of 80 Acks of Calls took 20 ms and more then (mean 150.0 ms)', cause['text'])
+                self.assertEqual(cause['cost_ns'] // (1000 * MS), 12)
+
     def test_timer_shorter_than_the_way(self):
         """A Call is acknowledged at once where it was captured, and comes again 73 ms later: with 150 ms from there to the
         client and back its Ack cannot have come to it by then; with 1 ms, it was lost."""

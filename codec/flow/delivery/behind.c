@@ -99,6 +99,8 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
         d->naked = false;
     }
     d->rare->late.sent += d->rare->late.before != 0;
+    if (t && t->times > 1 && at + 1 == d->rare->late.before && op->time_ns - t->last_ns < TIMER_NS)
+        d->rare->late.in_burst = true;
     d->rare->late_read.sent += at + 1 == d->rare->late_read.before;
     transmission_waited(d, path, op->time_ns, d->asking);
     d->rare->recovery.time_ns = op->time_ns;

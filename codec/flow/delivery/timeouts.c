@@ -27,7 +27,7 @@ static bool served(const struct flow_delivery *d, const struct transmission *t)
 }
 
 static void answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t first_ns,
-                          int64_t answered_ns)
+                          int64_t answered_ns, bool in_burst)
 {
     int64_t ns;
 
@@ -35,6 +35,7 @@ static void answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t fir
         return;
     path->late_longest_ns = ns;
     path->late_frame = frame;
+    path->late_in_burst = in_burst;
 }
 
 /* What was waited for from then until then: nothing of it was lost, not the first time either. */
@@ -90,7 +91,7 @@ void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
     } else if (acked_late(t, op->time_ns, silence)) {
         path->late_timeouts++;
         path->late_timeout_ns += silence;
-        answered_late(path, t->first_frame, t->first_ns, t->delivered_ns);
+        answered_late(path, t->first_frame, t->first_ns, t->delivered_ns, false);
         nothing_lost(&rare->recovery, t->first_ns, t->delivered_ns);
     } else if (acked(t)) {
         path->acked_timeouts++;
@@ -122,7 +123,7 @@ static void count_answer(struct rare *rare, struct late *late, int64_t time_ns)
         late->arrived = true;
         path->late_timeouts++;
         path->late_timeout_ns += late->ns;
-        answered_late(path, late->frame, late->first_ns, late->answered_ns);
+        answered_late(path, late->frame, late->first_ns, late->answered_ns, late->in_burst);
         path->asked_again = late->asked.again; /* for nothing that was lost */
         path->asked_timeouts = late->asked.timeouts;
         path->asked_waited_ns = late->asked.waited_ns;

@@ -168,6 +168,7 @@ struct late {
     uint32_t answers;
     bool
         arrived; /* what was sent before the last timer ended: there are more answers than `sent` */
+    bool in_burst;      /* it came again a moment after it had */
     struct asked asked; /* before the first timer ended */
 };
 
