@@ -68,7 +68,21 @@ enum flow_call_use {
     FLOW_CALL_ANSWERED,   /* its Reply was captured first: its entry is that of the Reply */
 };
 
-enum { FLOW_CALLS_REMEMBERED = 4096 }; /* to be known again; a power of two */
+/* A Call that is remembered, to be known again: a line of the processor's cache. */
+struct flow_sent {
+    uint64_t key; /* its XID; a hash of its hosts, and of what is the same of each sending */
+    uint64_t frame, first_frame; /* of the latest, and of the first sending */
+    int64_t first_time_ns;
+    uint32_t connection, first_connection; /* likewise; 0: free */
+    uint64_t calls;                        /* message_calls_of the latest */
+    /* of the stage of RPCs: */
+    const void *latest; /* the latest sending's transaction; flow_sent_left, NULL: it is over, */
+    uint32_t own;       /* and was sent so often; */
+    uint32_t before;    /* before it, on other connections */
+};
+
+/* No Reply was delivered, as far as was seen, until its connection ended. */
+extern const char flow_sent_left;
 
 /* A Call was sent before, on another connection: there latest, and first. */
 struct flow_sent_before {
@@ -116,17 +130,19 @@ struct flow_message {
     uint64_t part_bytes;    /* payload bytes of the earlier parts: where this part's payload goes */
     struct flow_call *call; /* that it is, or answers; NULL: none, or not known */
     enum flow_call_use call_use; /* of a Call's first part */
-    uint32_t remembered; /* likewise, but of one that is retransmitted here: its number among the
+    uint32_t remembered; /* likewise, but of one that is retransmitted here: its place among the
                           * Calls that are, from 1; 0: none */
     const struct flow_sent_before *sent_before; /* NULL: it was not, on another connection */
 };
 
-/* The first frame of the Call that is remembered under this number by now. */
 /* A message that comes soon, of this sender: where it is remembered, if it is a Call, is brought
  * into the processor's cache. */
 void flow_message_fetch(const struct flow_messages *messages, const struct flow_conn *conn,
                         int sender, const struct rpcrdma_op *op);
-uint64_t flow_call_first_frame(const struct flow_messages *messages, uint32_t remembered);
+/* What is in this place now; the Call with this key, that was there. NULL: it is forgotten. */
+struct flow_sent *flow_call_sent_at(const struct flow_messages *messages, uint32_t remembered);
+struct flow_sent *flow_call_sent(const struct flow_messages *messages, uint32_t remembered,
+                                 uint64_t key);
 
 /* A message and what it points to. Zero at first; what one message left is of use for the next. */
 struct flow_making {

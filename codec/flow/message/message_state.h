@@ -19,6 +19,7 @@
  *   call_table.c         Calls, each with the slots of the stages above
  *   unmatched.c          Replies that were captured before their Calls
  *   retransmit.c         Calls that were sent before, on another connection
+ *   awaited.c            those that wait for a Reply, where another took their place
  *   previewed.c          Calls that are held back
  *   reverse.c            Calls of the server
  */
@@ -41,6 +42,7 @@ enum {
     MESSAGE_ANSWERED = 8, /* XIDs that errors answered, remembered per connection */
     MESSAGE_PREVIEWED = RPCRDMA_BOUND(1024, 4), /* Calls that are held back; a power of two */
     MESSAGE_UNMATCHED = RPCRDMA_BOUND(256, 2),  /* Replies that wait for a Call; a power of two */
+    MESSAGE_SENT = RPCRDMA_BOUND(4096, 4), /* Calls, remembered in a place each; a power of two */
 };
 
 /* Who needs an entry: stages above, by 1 << enum flow_call_stage; and: */
@@ -167,13 +169,10 @@ struct message_unmatched {
     int64_t time_ns;
 };
 
-/* A Call, remembered. */
-struct message_sent {
-    uint64_t key; /* a hash of its hosts, its XID, and what is the same of each sending */
-    uint64_t frame, first_frame; /* of the latest, and of the first sending */
-    int64_t first_time_ns;
-    uint32_t connection, first_connection; /* likewise; 0: free */
-    uint64_t calls;                        /* message_calls_of the latest */
+/* A Call that waits for its Reply, and has its place no more. */
+struct message_awaited {
+    struct flow_sent sent;
+    TAILQ_ENTRY(message_awaited) by_age;
 };
 
 struct flow_messages {
@@ -198,7 +197,13 @@ struct flow_messages {
         uint64_t hash;
         bool made;
     } hosts;
-    struct message_sent *sent;           /* FLOW_CALLS_REMEMBERED of them; NULL: none yet. Owned */
+    struct flow_sent *sent; /* MESSAGE_SENT of them; NULL: none yet */
+    void *sent_memory;      /* in which they are. Owned */
+    struct {
+        struct flow_table table; /* by key */
+        TAILQ_HEAD(, message_awaited) list;
+        size_t look; /* how many there may be before they are looked through */
+    } awaited;
     struct flow_sent_before sent_before; /* of the message in hand */
     struct message_previewed *previewed; /* MESSAGE_PREVIEWED of them; NULL: none yet. Owned */
 };
@@ -307,6 +312,26 @@ void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
 void message_sent_note_plain(struct flow_messages *messages, struct flow_conn *conn,
                              struct flow_plain *message, uint32_t bytes);
 void message_sent_free(struct flow_messages *messages);
+/* Whether it waits for its Reply, or did when its connection ended: it is to be known again. */
+bool message_sent_waits(const struct flow_messages *messages, const struct flow_sent *sent);
+
+/* awaited.c. A Call loses its place. The one with this key gets the place, if it lost its own;
+ * else the place is free. */
+void message_awaited_add(struct flow_messages *messages, const struct flow_sent *sent);
+void message_awaited_return(struct flow_messages *messages, uint64_t key, struct flow_sent *place);
+static inline struct message_awaited *message_awaited_entry(const struct flow_messages *messages,
+                                                            uint64_t key)
+{
+    return messages->awaited.table.count > 0 ? flow_table_get(&messages->awaited.table, key) : NULL;
+}
+static inline struct flow_sent *message_awaited_find(const struct flow_messages *messages,
+                                                     uint64_t key)
+{
+    struct message_awaited *a = message_awaited_entry(messages, key);
+
+    return a ? &a->sent : NULL;
+}
+void message_awaited_free(struct flow_messages *messages);
 
 /* reverse.c. A Call of the server before any of the client's: reported once. That there was none
  * shows with what the client sends next: nothing is missing before it. */

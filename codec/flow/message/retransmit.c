@@ -7,8 +7,9 @@
  * After a reconnect a client retransmits its outstanding Calls, with the XIDs they had (RFC 5531
  * section 9); also those that were answered, where the Reply did not reach it. A Call is one of
  * those when it came on a connection that was opened after the first sending, between the same
- * hosts, and calls the same procedure with a Payload stream of the same length. Entries are
- * overwritten, never searched for.
+ * hosts, and calls the same procedure with a Payload stream of the same length. Each has one place
+ * where it may be. What waits for its Reply there when another Call comes goes to awaited.c, which
+ * is seldom.
  */
 
 static uint64_t load64(const uint8_t *p)
@@ -65,7 +66,63 @@ static uint64_t kind_of(uint32_t bytes, uint32_t program, uint32_t version, uint
  * entry is at hand then. */
 static size_t place_of(uint64_t of_hosts, uint32_t xid)
 {
-    return (of_hosts + xid + __builtin_bswap32(xid)) & (FLOW_CALLS_REMEMBERED - 1);
+    return (of_hosts + xid + __builtin_bswap32(xid)) & (MESSAGE_SENT - 1);
+}
+
+const char flow_sent_left = 0;
+
+bool message_sent_waits(const struct flow_messages *messages, const struct flow_sent *sent)
+{
+    if (messages->slot_at[FLOW_CALL_RPC] != 0)
+        return sent->latest != NULL;
+    return message_call_outstanding_of(messages, sent->calls, (uint32_t)(sent->key >> 32)) != NULL;
+}
+
+RPCRDMA_RARE static bool make_places(struct flow_messages *messages)
+{
+    enum { ROOM = MESSAGE_SENT + 1 }; /* they begin where a line of the processor's cache does */
+    const size_t size = sizeof(*messages->sent);
+    struct flow_sent *room = flow_alloc(&messages->context->memory, ROOM * size);
+
+    messages->sent_memory = room;
+    if (room)
+        messages->sent = (void *)((char *)room + (size - (uintptr_t)room % size) % size);
+    return room != NULL;
+}
+
+/* Whether it may: at a glance. */
+static RPCRDMA_INLINE bool may_wait(const struct flow_messages *messages,
+                                    const struct flow_sent *sent)
+{
+    uint32_t xid = (uint32_t)(sent->key >> 32);
+    const struct flow_call *call;
+
+    if (messages->slot_at[FLOW_CALL_RPC] != 0)
+        return sent->latest != NULL;
+    call = messages->ring[message_ring_index(sent->calls, xid)];
+    return (call && call->xid == xid) || messages->calls.count > 0;
+}
+
+/* What the place of a Call has: the same Call, sent before on another connection, or nothing. */
+RPCRDMA_RARE static bool look_back(struct flow_messages *messages, struct flow_sent *e,
+                                   uint64_t key, const struct rpcrdma_connection *pub)
+{
+    if (e->key != key) {
+        if (message_sent_waits(messages, e))
+            message_awaited_add(messages, e);
+        e->connection = 0;
+        message_awaited_return(messages, key, e);
+    }
+    if (e->connection == 0 || e->connection == pub->number || e->frame >= pub->first_frame)
+        return false;
+    messages->sent_before = (struct flow_sent_before){
+        .frame = e->frame,
+        .connection = e->connection,
+        .first_frame = e->first_frame,
+        .first_connection = e->first_connection,
+        .first_time_ns = e->first_time_ns,
+        .call = message_call_outstanding_of(messages, e->calls, (uint32_t)(key >> 32))};
+    return true;
 }
 
 static RPCRDMA_INLINE const struct flow_sent_before *
@@ -73,42 +130,30 @@ note(struct flow_messages *messages, struct flow_conn *conn, int sender,
      const struct flow_send *send, uint32_t xid, uint64_t kind, uint32_t *remembered)
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
-    uint64_t of_hosts = hosts(messages, pub, sender);
-    struct message_sent sent = {
-        .key = of_hosts + xid * UINT64_C(0x9e3779b97f4a7c15) + kind,
-        .frame = send->frame,
-        .first_frame = send->frame,
-        .first_time_ns = send->time_ns,
-        .connection = pub->number,
-        .first_connection = pub->number,
-        .calls = message_calls_of(conn, sender),
-    };
-    struct flow_sent_before *before = &messages->sent_before;
-    struct message_sent *e;
+    uint64_t of_hosts = hosts(messages, pub, sender), what = of_hosts + kind;
+    uint64_t key = (uint64_t)xid << 32 | (uint32_t)(what ^ what >> 32);
+    size_t place = place_of(of_hosts, xid);
+    bool before = false;
+    struct flow_sent *e;
 
-    if (!messages->sent)
-        messages->sent =
-            flow_alloc(&messages->context->memory, FLOW_CALLS_REMEMBERED * sizeof(*messages->sent));
-    if (!messages->sent)
+    if (!messages->sent && !make_places(messages))
         return NULL;
-    e = &messages->sent[place_of(of_hosts, xid)];
-    *remembered = (uint32_t)(e - messages->sent) + 1;
-    if (e->connection == 0 || e->key != sent.key || e->connection == pub->number ||
-        e->frame >= pub->first_frame) {
-        *e = sent;
-        return NULL;
+    e = &messages->sent[place];
+    *remembered = (uint32_t)place + 1;
+    if (RPCRDMA_SELDOM(e->key == key || messages->awaited.table.count > 0 || may_wait(messages, e)))
+        before = look_back(messages, e, key, pub);
+    if (!before) {
+        e->key = key;
+        e->first_frame = send->frame;
+        e->first_time_ns = send->time_ns;
+        e->first_connection = pub->number;
+        e->latest = NULL;
+        e->own = e->before = 0;
     }
-    *before =
-        (struct flow_sent_before){.frame = e->frame,
-                                  .connection = e->connection,
-                                  .first_frame = e->first_frame,
-                                  .first_connection = e->first_connection,
-                                  .first_time_ns = e->first_time_ns,
-                                  .call = message_call_outstanding_of(messages, e->calls, xid)};
-    e->frame = sent.frame;
-    e->connection = sent.connection;
-    e->calls = sent.calls;
-    return before;
+    e->frame = send->frame;
+    e->connection = pub->number;
+    e->calls = message_calls_of(conn, sender);
+    return before ? &messages->sent_before : NULL;
 }
 
 void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
@@ -149,14 +194,24 @@ void flow_message_fetch(const struct flow_messages *messages, const struct flow_
     __builtin_prefetch(&messages->sent[place_of(of_hosts, rpcrdma_get_be32(op->data))]);
 }
 
-uint64_t flow_call_first_frame(const struct flow_messages *messages, uint32_t remembered)
+struct flow_sent *flow_call_sent_at(const struct flow_messages *messages, uint32_t remembered)
 {
-    return messages->sent[remembered - 1].first_frame;
+    return &messages->sent[remembered - 1];
+}
+
+struct flow_sent *flow_call_sent(const struct flow_messages *messages, uint32_t remembered,
+                                 uint64_t key)
+{
+    struct flow_sent *sent = flow_call_sent_at(messages, remembered);
+
+    return sent->key == key ? sent : message_awaited_find(messages, key);
 }
 
 void message_sent_free(struct flow_messages *messages)
 {
-    flow_release(&messages->context->memory, messages->sent,
-                 FLOW_CALLS_REMEMBERED * sizeof(*messages->sent));
+    flow_release(&messages->context->memory, messages->sent_memory,
+                 (MESSAGE_SENT + 1) * sizeof(*messages->sent));
+    messages->sent_memory = NULL;
     messages->sent = NULL;
+    message_awaited_free(messages);
 }

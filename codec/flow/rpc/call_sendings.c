@@ -18,21 +18,19 @@ static uint32_t own_of(const struct rpc_transaction *t)
     return t->sent_earlier + (times > 0 ? times : 1);
 }
 
-static uint32_t own_of_latest(const struct rpc_sendings *e)
+static uint32_t own_of_latest(const struct flow_sent *e)
 {
-    return e->latest ? own_of(e->latest) : e->own;
+    return e->latest && e->latest != &flow_sent_left ? own_of(e->latest) : e->own;
 }
 
 static void begin(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sent_before)
 {
-    struct rpc_sendings *e;
+    struct flow_sent *e;
 
-    if (!rpcs->sendings)
-        rpcs->sendings =
-            flow_alloc(&rpcs->context->memory, FLOW_CALLS_REMEMBERED * sizeof(*rpcs->sendings));
-    if (!rpcs->sendings || t->remembered == 0)
+    if (t->remembered == 0)
         return;
-    e = &rpcs->sendings[t->remembered - 1];
+    e = flow_call_sent_at(rpcs->messages, t->remembered);
+    t->sent_key = e->key;
     t->sent_before = e->before = sent_before ? e->before + own_of_latest(e) : 0;
     e->latest = t;
     e->own = 1;
@@ -89,25 +87,28 @@ bool rpc_sendings_answers(const struct flow_conn *conn, int caller, uint32_t xid
     return false;
 }
 
-static struct rpc_sendings *of(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+static struct flow_sent *of(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
 {
-    return rpcs->sendings && t->remembered > 0 ? &rpcs->sendings[t->remembered - 1] : NULL;
+    return t->remembered > 0 ? flow_call_sent(rpcs->messages, t->remembered, t->sent_key) : NULL;
 }
 
 void rpc_sendings_over(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
 {
-    struct rpc_sendings *e = of(rpcs, t);
+    const struct rpcrdma_delivery *reply = &t->pub.reply;
+    struct flow_sent *e = of(rpcs, t);
 
     if (!e || e->latest != t)
         return;
     e->own = own_of(t);
-    e->latest = NULL;
+    e->latest = reply->state != RPCRDMA_DELIVERED && (rpcs->closing || reply->transmissions > 1)
+                    ? &flow_sent_left
+                    : NULL;
 }
 
 uint32_t rpc_sendings_total(const struct flow_rpcs *rpcs, const struct rpc_transaction *t,
                             uint32_t own)
 {
-    const struct rpc_sendings *e = of(rpcs, t);
+    const struct flow_sent *e = of(rpcs, t);
     uint64_t first = t->pub.original_frame ? t->pub.original_frame : t->pub.call_frame;
 
     if (own == 0)
@@ -115,7 +116,7 @@ uint32_t rpc_sendings_total(const struct flow_rpcs *rpcs, const struct rpc_trans
     own += t->sent_earlier;
     if (e && e->latest == t && e->before == 0)
         return own; /* mostly; remembered or not */
-    if (!e || flow_call_first_frame(rpcs->messages, t->remembered) != first)
+    if (!e || e->first_frame != first)
         return own;
     return e->before + (e->latest == t ? own : own_of_latest(e));
 }

@@ -323,10 +323,12 @@ void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn)
     if (!c)
         return;
     rpc_timing_end(conn);
+    rpcs->closing = true;
     for (int caller = 0; caller < 2; caller++)
         while (!TAILQ_EMPTY(&c->transactions[caller]))
             rpc_cut_short(rpcs, TAILQ_FIRST(&c->transactions[caller]));
     rpc_unpark(rpcs, conn);
+    rpcs->closing = false;
     if (c->carries)
         rpc_session_close(rpcs, conn);
     for (int end = 0; end < 2; end++)
@@ -393,7 +395,6 @@ void flow_rpcs_free(struct flow_rpcs *rpcs)
     flow_release(memory, rpcs->flat, rpcs->flat_size);
     ring_table_free(&rpcs->slots, memory);
     ring_table_free(&rpcs->sessions, memory);
-    flow_release(memory, rpcs->sendings, FLOW_CALLS_REMEMBERED * sizeof(*rpcs->sendings));
     flow_release(memory, rpcs->lengths, rpcs->lists_size * sizeof(*rpcs->lengths));
     flow_release(memory, rpcs->gaps, rpcs->lists_size * sizeof(*rpcs->gaps));
     flow_release(memory, rpcs->places, rpcs->lists_size * sizeof(*rpcs->places));

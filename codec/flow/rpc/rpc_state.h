@@ -132,7 +132,8 @@ struct rpc_transaction {
     bool settled; /* pub.reply says what became of it: it was looked for a moment ago */
     int64_t rdma_first_ns, rdma_last_ns;
     struct rpc_place call_place, reply_place;
-    uint32_t remembered;   /* flow_message.remembered of its Call */
+    uint32_t remembered;   /* flow_message.remembered of its Call, */
+    uint64_t sent_key;     /* and its key there */
     uint32_t sent_before;  /* its Call: on other connections, */
     uint32_t sent_earlier; /* and on this one, as another Send than the latest, */
     uint64_t sent_frame;   /* which is in this frame; 0: there is one Send */
@@ -183,13 +184,6 @@ struct rpc_conn {
     uint32_t n_twice;
 };
 
-/* How often a Call that flow/message remembers was sent. */
-struct rpc_sendings {
-    struct rpc_transaction *latest; /* NULL: it is over, */
-    uint32_t own;                   /* and was sent so often; */
-    uint32_t before;                /* before it, on other connections */
-};
-
 struct flow_rpcs {
     struct flow_context *context;
     struct flow_messages *messages;
@@ -199,11 +193,11 @@ struct flow_rpcs {
     struct rpc_list held[2]; /* [1]: until RDMA_DONE, however long that takes */
     SLIST_HEAD(, rpc_transaction) spare_transactions;
     uint32_t n_held, n_parked, n_spare_transactions;
-    struct rpc_list parked;        /* of all connections */
-    struct rpc_sendings *sendings; /* FLOW_CALLS_REMEMBERED of them; NULL: none yet. Owned */
-    struct siphash_key key;        /* of the hashes of sessions and slots */
-    struct ring_table slots;       /* struct rpc_slot */
-    struct ring_table sessions;    /* struct rpc_session */
+    struct rpc_list parked;                /* of all connections */
+    bool closing;                          /* the connection in hand ends */
+    struct siphash_key key;                /* of the hashes of sessions and slots */
+    struct ring_table slots;               /* struct rpc_slot */
+    struct ring_table sessions;            /* struct rpc_session */
     bool keep_data, keep_base, keep_reply; /* of all chunks; of those that carry a whole Call; of
                                             * those that carry a whole Reply */
 
