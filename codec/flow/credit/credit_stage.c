@@ -444,6 +444,21 @@ void flow_credit_gap(struct flow_credits *credits, struct flow_conn *conn, int s
         missing(cc, sender, packets);
 }
 
+/* That, or what passed on the connection though it was closed. */
+static struct rpcrdma_credit_at at_last(const struct credit_conn *cc, struct rpcrdma_credit_at at)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct credit_side *side = &cc->side[i];
+        const struct rpcrdma_credit_gauge *gauge[] = {side->account ? &side->account->gauge : NULL,
+                                                      side->count ? &side->count->gauge : NULL};
+
+        for (int k = 0; k < 2; k++)
+            if (gauge[k] && gauge[k]->running && gauge[k]->frame > at.frame)
+                at = (struct rpcrdma_credit_at){gauge[k]->last_ns, gauge[k]->frame};
+    }
+    return at;
+}
+
 void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, bool ended)
 {
     struct credit_conn *cc = credit_conn_of(conn);
@@ -453,6 +468,7 @@ void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, boo
         return;
     credit_rnr_end(cc);
     if (flow_conn_closed_at(conn, &end.frame, &end.time_ns)) {
+        end = at_last(cc, end);
         if (!cc->lost)
             credit_conn_settle(cc, end);
         credit_conn_lose(cc, end);

@@ -155,6 +155,25 @@ static void test_never(void **state)
     never(true);
 }
 
+/* A Call that was under way when the connection was closed comes long after that: time passes on.
+ */
+static void test_behind_the_end(void **state)
+{
+    const struct rpcrdma_credit_result *result;
+
+    (void)state;
+    begin(true);
+    first(128, 64);
+    rig_disconnect(&rig, &b, &a);
+    rig.time_ns += 60 * INT64_C(1000000000);
+    call(2, 128);
+    rig_end(&rig);
+    result = &rig.credit[rig.credits - 1];
+    assert_int_equal(result->calls, 2);
+    assert_int_equal(result->unanswered, 1);
+    assert_false(result->clock);
+}
+
 /* The Ack of the last Reply is not in the capture: that it was not delivered would be a guess. */
 static void test_sent_once(void **state)
 {
@@ -275,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_ack_or_nak),
         cmocka_unit_test(test_never),
+        cmocka_unit_test(test_behind_the_end),
         cmocka_unit_test(test_sent_once),
         cmocka_unit_test(test_no_acks),
         cmocka_unit_test(test_acks_of_one_end),
