@@ -264,7 +264,7 @@ static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
     struct rpcrdma_life *life = &pub->life;
     struct flow_earlier e = flow_earlier(flow, conn);
     struct rpcrdma_connection *was;
-    bool set_up = life->requests > 0;
+    bool set_up = life->requests > 0, idle;
 
     while ((was = flow_earlier_one(&e))) {
         bool ended =
@@ -289,7 +289,9 @@ static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
             replace(pub, was, silent_since(pub, was));
             down(life);
         } else if (!ended) {
-            replace(pub, was, was->life.last_call_ns);
+            /* nothing was outstanding on it, or it was lost: `look` */
+            idle = pub->first_time_ns - was->life.last_call_ns > IDLE_NS;
+            replace(pub, was, idle ? 0 : was->life.last_call_ns);
             down(life);
         }
         return;

@@ -294,6 +294,21 @@ static void a_cable_pulled_while_idle(void **state)
     }
 }
 
+/* Likewise after minutes, when the client may have closed it: then nothing was down. */
+static void left_idle(void **state)
+{
+    (void)state;
+    begin();
+    call(0x11f33cd2, READ, 20);
+    reply(0x11f33cd2);
+    reconnect(400 * SECOND);
+    call(0x12f33cd2, READ, 20);
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_int_equal(connection(1)->life.next, 2);
+    assert_int_equal(connection(2)->life.previous, 1);
+    assert_false(connection(2)->life.has_down);
+}
+
 /* That ends what is known of the first connection before its Calls go on, or come again. */
 static void a_qp_number_used_again(void **state)
 {
@@ -448,6 +463,7 @@ int main(void)
         TEST(the_server_disconnects),
         TEST(a_cable_pulled),
         TEST(a_cable_pulled_while_idle),
+        TEST(left_idle),
         TEST(a_qp_number_used_again),
         TEST(only_the_answer_to_a_disconnect),
         TEST(time_passes_on_another_connection),
