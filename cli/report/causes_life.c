@@ -196,6 +196,8 @@ static void connection_failed(struct report *r, const struct report_connection *
         r->causes[r->n_causes - 1].rpcs = c->trouble.resent;
         return;
     }
+    if (stuck_ns == 0 && report_restart_shown(r, c, &restart))
+        return;
     if (stuck_ns > 0)
         snprintf(silent, sizeof(silent),
                  " The server asked with a Nak for what it had not got, and the client did not "

@@ -197,6 +197,26 @@ struct report_cause *report_server_restarted(struct report *r, const struct repo
     return cause;
 }
 
+bool report_restart_shown(struct report *r, const struct report_connection *c,
+                          const struct report_restart *restart)
+{
+    const struct report_trouble *trouble = &c->trouble;
+    struct report_cause *cause;
+    char and[160];
+
+    if (trouble->stale == 0 || restart->refused || trouble->resent_after_ns > LEASE_NS)
+        return false;
+    snprintf(and, sizeof(and),
+             " Connection %u failed with it: %" PRIu64
+             " Call%s of it came again on connection %u, %.1f s after the first sending.",
+             (unsigned)trouble->resent_from, trouble->resent, plural(trouble->resent),
+             (unsigned)c->pub.number, report_seconds(trouble->resent_after_ns));
+    cause = report_server_restarted(r, restart, trouble->resent_after_ns, and);
+    if (cause)
+        cause->time_ns = trouble->resent_after_ns;
+    return cause != NULL;
+}
+
 /* It was closed as idle, which is no failure, but for what its server then answers. */
 void causes_of_lost_state(struct report *r, const struct report_connection *c)
 {

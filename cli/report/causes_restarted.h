@@ -21,6 +21,11 @@ struct report_restart report_restart(const struct report *r, const struct report
 struct report_cause *report_server_restarted(struct report *r, const struct report_restart *restart,
                                              int64_t away_ns, const char *and);
 
+/* The connection failed for a restart, as answers to its own client show, which was not away for as
+ * long as a lease lasts: adds the cause, and there is no other one. */
+bool report_restart_shown(struct report *r, const struct report_connection *c,
+                          const struct report_restart *restart);
+
 /* Attempts were refused before this connection, or the server closed the one before it: adds the
  * cause. It costs the time since that was there. */
 bool report_server_was_down(struct report *r, const struct report_connection *c);

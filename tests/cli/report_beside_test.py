@@ -130,9 +130,11 @@ class Beside(CommandTest):
                                          (False, True, 0, True), (True, True, 0, False)):
             with self.subTest(beside=beside, own=own, later=later):
                 report = self.report_of(lambda c, n, to=(beside, own, later): talk(c, n, *to))
-                self.assertEqual([one['cause'] for one in report['causes']],
-                                 ['connection-failed'] + (['server-restarted'] if want else []))
+                # what its own answers show is why the connection failed
+                self.assertEqual([one['cause'] for one in report['causes']], (['connection-failed'] if not (own and want) else []) +
+                                 (['server-restarted'] if want else []))
                 self.assertEqual('It was not restarted, as 1 other connection' in report['causes'][0]['text'], beside and own)
+                self.assertEqual('1 Call of it came again on connection 3, 5.0 s after' in report['causes'][0]['text'], want and own)
 
     def test_closed_as_idle(self):
         """nfsd closes what was idle for 6 minutes: that is no restart, and until the client comes again nothing is down. A
