@@ -49,7 +49,7 @@ void cm_events_free(struct cm_events *events)
 /* The message's name on the wire. A DREP names no QP. */
 static const char *name_of(const struct event *e)
 {
-    static const char *const cm[] = {
+    static const char *const cm[RPCRDMA_OP_COUNT] = {
         [RPCRDMA_OP_CONNECT] = "REQ",
         [RPCRDMA_OP_ACCEPT] = "REP",
         [RPCRDMA_OP_ESTABLISHED] = "RTU",
@@ -58,7 +58,7 @@ static const char *name_of(const struct event *e)
         [RPCRDMA_OP_TERMINATE] = "Terminate",
         [RPCRDMA_OP_RESET] = "RST",
     };
-    static const char *const iwarp[] = {
+    static const char *const iwarp[RPCRDMA_OP_COUNT] = {
         [RPCRDMA_OP_CONNECT] = "MPA Request",
         [RPCRDMA_OP_ACCEPT] = "MPA Reply",
         [RPCRDMA_OP_REJECT] = "MPA Reply",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "each.h"
 #include "filter/where.h"
 #include "finish.h"
 #include "pipeline.h"
@@ -19,7 +20,7 @@ enum { ENOUGH = 8, ERRORS = 3 };
 
 enum { PROBLEMS = 8 }; /* of a capture, in text and in each line of JSON */
 
-enum verdict { TOO_FEW, SAME, SLOWER, FASTER, ONLY_FIRST, ONLY_SECOND, NOT_KNOWN };
+enum verdict { TOO_FEW, SAME, SLOWER, FASTER, ONLY_FIRST, ONLY_SECOND, NOT_KNOWN, VERDICTS };
 
 static const char *const verdicts[] = {
     [TOO_FEW] = "too few",       [SAME] = "same",
@@ -27,6 +28,7 @@ static const char *const verdicts[] = {
     [ONLY_FIRST] = "only first", [ONLY_SECOND] = "only second",
     [NOT_KNOWN] = "not known",
 };
+RPCRDMA_EACH(verdicts, VERDICTS);
 
 struct side {
     const char *path;

@@ -4,6 +4,8 @@
 #include <glib.h>
 #include <inttypes.h>
 
+#include "each.h"
+
 enum { SHOWN = 8 };
 
 static const char *const kinds[] = {
@@ -12,6 +14,7 @@ static const char *const kinds[] = {
     [RPCRDMA_OTHER_UDP_PORT] = "udp-port",   [RPCRDMA_OTHER_TCP_PORT] = "tcp-port",
     [RPCRDMA_OTHER_ENCRYPTED] = "encrypted", [RPCRDMA_OTHER_HEADER] = "header",
 };
+RPCRDMA_EACH(kinds, RPCRDMA_OTHER_COUNT);
 
 /* The Ethertypes and IP protocols that are met where nothing is wrong. */
 static const struct {
@@ -77,6 +80,8 @@ static void describe(GString *line, const struct rpcrdma_net_other *other)
     case RPCRDMA_OTHER_HEADER:
         g_string_append(line, "headers that contradict each other");
         break;
+    case RPCRDMA_OTHER_COUNT:
+        break; /* no kind */
     }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "each.h"
 #include "rule_version.h"
 #include "wire/dialect.h"
 
@@ -86,6 +87,7 @@ const char *rpcrdma_needs_name(unsigned bit)
 const char *rpcrdma_severity_name(enum rpcrdma_severity severity)
 {
     static const char *const names[] = {"note", "warning", "error"};
+    RPCRDMA_EACH(names, RPCRDMA_SEVERITY_COUNT);
 
     assert((size_t)severity < sizeof(names) / sizeof(names[0]));
     return names[severity];

@@ -16,9 +16,10 @@
 RPCRDMA_BEGIN_DECLS
 
 enum rpcrdma_severity {
-    RPCRDMA_NOTE,    /* something was not seen: truncated, not captured, not decided */
-    RPCRDMA_WARNING, /* a rule of the protocol was broken, or data was lost */
-    RPCRDMA_ERROR,   /* malformed */
+    RPCRDMA_NOTE,          /* something was not seen: truncated, not captured, not decided */
+    RPCRDMA_WARNING,       /* a rule of the protocol was broken, or data was lost */
+    RPCRDMA_ERROR,         /* malformed */
+    RPCRDMA_SEVERITY_COUNT /* how many there are */
 };
 
 /* Several may have one name. A rule of both versions of RPC-over-RDMA has an id for each, that of

@@ -15,6 +15,7 @@ enum rpcrdma_carrier {
     RPCRDMA_CARRIER_ROCEV1,
     RPCRDMA_CARRIER_INFINIBAND,
     RPCRDMA_CARRIER_IWARP,
+    RPCRDMA_CARRIER_COUNT /* how many there are */
 };
 
 enum rpcrdma_address_family {
@@ -58,6 +59,7 @@ enum rpcrdma_op_kind {
      * number; and the SYN that answers one */
     RPCRDMA_OP_SYN,
     RPCRDMA_OP_SYN_ACK,
+    RPCRDMA_OP_COUNT /* how many there are */
 };
 
 enum rpcrdma_nak {
@@ -68,6 +70,7 @@ enum rpcrdma_nak {
     RPCRDMA_NAK_REMOTE_OPERATIONAL,
     RPCRDMA_NAK_INVALID_RD,
     RPCRDMA_NAK_OTHER,
+    RPCRDMA_NAK_COUNT /* how many there are */
 };
 
 enum {

@@ -2,6 +2,7 @@
 #include "dissect_message.h"
 
 #include "decode_as.h"
+#include "each.h"
 #include "keep.h"
 #include "taps.h"
 
@@ -117,7 +118,9 @@ static const char *whose(const struct credit_state *state)
 {
     static const char *const senders[] = {"", ", of the client's messages",
                                           ", of the server's messages"};
+    RPCRDMA_EACH(senders, RPCRDMA_ROLE_COUNT);
     static const char *const directions[] = {"", ", forward", ", reverse"};
+    RPCRDMA_EACH(directions, RPCRDMA_ROLE_COUNT);
 
     return state->counting ? senders[state->role] : directions[state->role];
 }

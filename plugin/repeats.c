@@ -3,6 +3,7 @@
 
 #include <epan/column-utils.h>
 
+#include "each.h"
 #include "keep.h"
 #include "numbers.h"
 
@@ -41,6 +42,7 @@ static const char *name(enum rpcrdma_repeat repeat)
         [RPCRDMA_REPEAT_OUT_OF_ORDER] = "out of order",
         [RPCRDMA_REPEAT_ELSEWHERE] = "copy at another place",
     };
+    RPCRDMA_EACH(names, RPCRDMA_REPEAT_COUNT);
 
     return names[repeat];
 }

@@ -2,6 +2,7 @@
 #include "stats.h"
 
 #include "connections.h"
+#include "each.h"
 #include "flow/credit.h"
 #include "titles.h"
 
@@ -19,6 +20,7 @@ static int value(uint64_t n)
 }
 
 static const char *const roles[] = {"unknown", "client", "server"};
+RPCRDMA_EACH(roles, RPCRDMA_ROLE_COUNT);
 
 static void count(stats_tree *st, const char *name, int parent, bool known, uint32_t n)
 {
@@ -29,6 +31,7 @@ static void count(stats_tree *st, const char *name, int parent, bool known, uint
 static const char *account(const struct credit_state *state)
 {
     static const char *const directions[] = {"unknown", "forward", "reverse"};
+    RPCRDMA_EACH(directions, RPCRDMA_ROLE_COUNT);
 
     return state->counting ? roles[state->role] : directions[state->role];
 }

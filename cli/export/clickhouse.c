@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "each.h"
 #include "export/clickhouse_views.h" /* clickhouse_views, from clickhouse.sql */
 #include "export/tables.h"
 
@@ -49,6 +50,7 @@ static void put_columns(struct out *out, const struct table *table)
         [COLUMN_SPAN] = "Int64",         [COLUMN_BYTES] = "Int64",  [COLUMN_BOOL] = "UInt8",
         [COLUMN_TEXT] = "String",        [COLUMN_COUNT] = "UInt64", [COLUMN_OFFSET] = "UInt64",
     };
+    RPCRDMA_EACH(types, COLUMN_TYPES);
 
     for (size_t i = 0; i < table->n_columns; i++) {
         const struct column *column = &table->columns[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "export/rows.h"
 
+#include "each.h"
 #include "flow/rpc.h"
 #include "out/address.h"
 #include "out/hex.h"
@@ -8,10 +9,11 @@
 
 /* -- messages -------------------------------------------------------------------------------- */
 
-enum list { LIST_CALL, LIST_READ, LIST_WRITE, LIST_REPLY };
+enum list { LIST_CALL, LIST_READ, LIST_WRITE, LIST_REPLY, LISTS };
 
 static const char *const lists[] = {
     [LIST_CALL] = "call", [LIST_READ] = "read", [LIST_WRITE] = "write", [LIST_REPLY] = "reply"};
+RPCRDMA_EACH(lists, LISTS);
 
 struct place {
     enum list list;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "export/rows.h"
 
+#include "each.h"
 #include "out/address.h"
 #include "out/connection.h"
 
 /* By enum rpcrdma_op_kind; NULL: no event. */
-static const char *const events[] = {
+static const char *const events[RPCRDMA_OP_COUNT] = {
     [RPCRDMA_OP_NAK] = "nak",
     [RPCRDMA_OP_CONNECT] = "connect",
     [RPCRDMA_OP_ACCEPT] = "accept",
@@ -23,6 +24,7 @@ static const char *const repeats[] = {
     [RPCRDMA_REPEAT_OUT_OF_ORDER] = "out_of_order",
     [RPCRDMA_REPEAT_ELSEWHERE] = "elsewhere",
 };
+RPCRDMA_EACH(repeats, RPCRDMA_REPEAT_COUNT);
 
 enum { REPEATS = 32 }; /* numbers of repeats in keys begin there, behind those of operations */
 

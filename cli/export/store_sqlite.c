@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "each.h"
 #include "export/past.h"
 #include "export/schema.h" /* schema_sql, from schema.sql */
 #include "module/calls_sqlite.h"
@@ -315,6 +316,7 @@ static void put_columns(GString *sql, const struct table *table)
         [COLUMN_SPAN] = "INTEGER", [COLUMN_BYTES] = "INTEGER", [COLUMN_BOOL] = "INTEGER",
         [COLUMN_TEXT] = "TEXT",    [COLUMN_COUNT] = "INTEGER", [COLUMN_OFFSET] = "INTEGER",
     };
+    RPCRDMA_EACH(types, COLUMN_TYPES);
 
     for (size_t i = 0; i < table->n_columns; i++)
         g_string_append_printf(sql, "%s%s %s", i > 0 ? ", " : "", table->columns[i].name,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "export/tables.h"
 
+#include "each.h"
 #include "out/escape.h"
 #include "results.h"
 
@@ -39,6 +40,7 @@ static const char *const units[] = {
     [COLUMN_SPAN] = "ns",   [COLUMN_BYTES] = "bytes", [COLUMN_BOOL] = "0 or 1",
     [COLUMN_TEXT] = "text", [COLUMN_COUNT] = "",      [COLUMN_OFFSET] = "bytes",
 };
+RPCRDMA_EACH(units, COLUMN_TYPES);
 
 const char *column_unit(enum column_type type)
 {

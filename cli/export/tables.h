@@ -33,6 +33,7 @@ enum column_type {
     COLUMN_TEXT,
     COLUMN_COUNT, /* as INT and BYTES, and may be 2^63 and more */
     COLUMN_OFFSET,
+    COLUMN_TYPES /* how many there are */
 };
 
 static inline bool column_unsigned(enum column_type type)

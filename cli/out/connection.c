@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "out/connection.h"
 
+#include "each.h"
 #include "networks.h"
 #include "out/transaction.h"
 
@@ -76,6 +77,7 @@ const char *connection_ended(enum rpcrdma_ended ended)
         [RPCRDMA_ENDED_TERMINATED] = "terminate",
         [RPCRDMA_ENDED_REFUSED] = "refuse",
     };
+    RPCRDMA_EACH(names, RPCRDMA_ENDED_COUNT);
 
     return names[ended];
 }
@@ -91,6 +93,7 @@ static const char *end_text(const struct rpcrdma_connection *c, enum rpcrdma_end
         [RPCRDMA_ENDED_TERMINATED] = "Terminate",
         [RPCRDMA_ENDED_REFUSED] = "RST",
     };
+    RPCRDMA_EACH(names, RPCRDMA_ENDED_COUNT);
 
     if (ended == RPCRDMA_ENDED_REJECTED && c->carrier == RPCRDMA_CARRIER_IWARP)
         return "MPA Reply";

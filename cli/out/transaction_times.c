@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "each.h"
+
 static const char *stall_text(enum rpcrdma_stall stall)
 {
     static const char *const texts[] = {
@@ -16,6 +18,7 @@ static const char *stall_text(enum rpcrdma_stall stall)
         [RPCRDMA_STALL_SERVER_LATE] = "the server answered late, nothing was lost",
         [RPCRDMA_STALL_CLIENT_LATE] = "the client answered late, nothing was lost",
     };
+    RPCRDMA_EACH(texts, RPCRDMA_STALL_COUNT);
 
     return texts[stall];
 }
@@ -64,6 +67,7 @@ static const char *delivery_name(enum rpcrdma_delivery_state state)
         [RPCRDMA_DELIVERED] = "delivered",
         [RPCRDMA_NOT_DELIVERED] = "not_delivered",
     };
+    RPCRDMA_EACH(names, RPCRDMA_DELIVERY_COUNT);
 
     return names[state];
 }
@@ -80,6 +84,7 @@ const char *transaction_stall_name(enum rpcrdma_stall stall)
         [RPCRDMA_STALL_SERVER_LATE] = "server_late",
         [RPCRDMA_STALL_CLIENT_LATE] = "client_late",
     };
+    RPCRDMA_EACH(names, RPCRDMA_STALL_COUNT);
 
     return names[stall];
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "each.h"
 #include "out/address.h"
 #include "times.h"
 #include "upper/names.h"
@@ -94,6 +95,7 @@ const char *view_carrier(enum rpcrdma_carrier carrier)
         [RPCRDMA_CARRIER_INFINIBAND] = "InfiniBand",
         [RPCRDMA_CARRIER_IWARP] = "iWARP",
     };
+    RPCRDMA_EACH(names, RPCRDMA_CARRIER_COUNT);
 
     return names[carrier];
 }

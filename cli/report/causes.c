@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "each.h"
 #include "out/connection.h"
 #include "plural.h"
 #include "times.h"
@@ -49,6 +50,7 @@ const char *report_cause_name(enum report_cause_id id)
 const char *report_confidence_name(enum report_confidence confidence)
 {
     static const char *const words[] = {"low", "medium", "high"};
+    RPCRDMA_EACH(words, N_CONFIDENCES);
 
     return words[confidence];
 }

@@ -324,7 +324,7 @@ enum report_cause_id {
     N_CAUSES
 };
 
-enum report_confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
+enum report_confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH, N_CONFIDENCES };
 
 /* How a connection failed, or was given up: what causes of one kind have in common. */
 enum report_failure {

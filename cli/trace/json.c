@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "trace/trace.h"
 
+#include "each.h"
 #include "out/json_writer.h"
 #include "out/view.h"
 #include "times.h"
@@ -23,6 +24,7 @@ static const char *repeat_name(const struct packet *p)
         [RPCRDMA_REPEAT_OUT_OF_ORDER] = "out_of_order",
         [RPCRDMA_REPEAT_ELSEWHERE] = "elsewhere",
     };
+    RPCRDMA_EACH(names, RPCRDMA_REPEAT_COUNT);
 
     return names[p->repeat];
 }

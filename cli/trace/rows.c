@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "each.h"
 
 enum { KERNEL_ROWS = 4096 }; /* of a trace */
 
@@ -109,10 +110,11 @@ const char *trace_operation(const struct packet *p)
         [RPCRDMA_OP_SYN] = "SYN",
         [RPCRDMA_OP_SYN_ACK] = "SYN, ACK",
     };
+    RPCRDMA_EACH(names, RPCRDMA_OP_COUNT);
 
     if (p->flags & RPCRDMA_OP_ACK_OR_NAK)
         return "Ack or Nak";
-    return p->kind < G_N_ELEMENTS(names) ? names[p->kind] : "?";
+    return names[p->kind];
 }
 
 const char *trace_nak(const struct packet *p)
@@ -126,8 +128,9 @@ const char *trace_nak(const struct packet *p)
         [RPCRDMA_NAK_INVALID_RD] = "invalid RD request",
         [RPCRDMA_NAK_OTHER] = "other",
     };
+    RPCRDMA_EACH(names, RPCRDMA_NAK_COUNT);
 
-    return p->nak < G_N_ELEMENTS(names) ? names[p->nak] : "?";
+    return p->nak < RPCRDMA_NAK_COUNT ? names[p->nak] : names[RPCRDMA_NAK_OTHER];
 }
 
 const char *trace_chunk(const struct packet *p)
@@ -138,6 +141,7 @@ const char *trace_chunk(const struct packet *p)
         [RPCRDMA_CHUNK_WRITE] = "write chunk",
         [RPCRDMA_CHUNK_REPLY] = "reply chunk",
     };
+    RPCRDMA_EACH(names, RPCRDMA_CHUNK_COUNT);
 
     return names[p->chunk];
 }

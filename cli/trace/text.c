@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "each.h"
 #include "out/escape.h"
 #include "times.h"
 
@@ -27,6 +28,7 @@ static const char *repeat_text(const struct packet *p)
         [RPCRDMA_REPEAT_OUT_OF_ORDER] = "out of order",
         [RPCRDMA_REPEAT_ELSEWHERE] = "at the other place of capture",
     };
+    RPCRDMA_EACH(texts, RPCRDMA_REPEAT_COUNT);
 
     return texts[p->repeat];
 }

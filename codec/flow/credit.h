@@ -32,6 +32,7 @@ enum rpcrdma_credit_bound {
     RPCRDMA_BOUND_NEITHER,   /* never at the limit */
     RPCRDMA_BOUND_REQUESTED, /* what was asked for was granted in full, and was used up */
     RPCRDMA_BOUND_GRANTED,   /* less was granted than asked for, and was used up */
+    RPCRDMA_BOUND_COUNT      /* how many there are */
 };
 
 enum rpcrdma_credit_cause {
@@ -40,6 +41,7 @@ enum rpcrdma_credit_cause {
     RPCRDMA_ENDED_BY_REQUEST,    /* the limit rose because the Requester asks for more */
     RPCRDMA_ENDED_BY_DISCONNECT, /* the connection was lost or closed */
     RPCRDMA_ENDED_BY_CAPTURE,    /* the capture or the interval ended, or its clock was set back */
+    RPCRDMA_ENDED_BY_COUNT       /* how many there are */
 };
 
 enum rpcrdma_credit_reading {
@@ -47,6 +49,7 @@ enum rpcrdma_credit_reading {
     RPCRDMA_READING_SENT, /* rdma_credit = messages sent + advertised, as section 4.2.1 is written
                            */
     RPCRDMA_READING_RECEIVED, /* rdma_credit = messages received + advertised */
+    RPCRDMA_READING_COUNT     /* how many there are */
 };
 
 struct rpcrdma_credit_range {

@@ -21,6 +21,7 @@ enum rpcrdma_delivery_state {
     RPCRDMA_DELIVERY_UNKNOWN, /* its answers were not captured */
     RPCRDMA_DELIVERED,
     RPCRDMA_NOT_DELIVERED, /* never acknowledged: it was retransmitted in vain, or refused */
+    RPCRDMA_DELIVERY_COUNT /* how many there are */
 };
 
 /* The way of one Send to its receiver. */
@@ -50,6 +51,7 @@ enum rpcrdma_stall {
     RPCRDMA_STALL_UNKNOWN,     /* packets were retransmitted; whether any was lost is not known */
     RPCRDMA_STALL_SERVER_LATE, /* what was retransmitted had arrived, as its answers show: the */
     RPCRDMA_STALL_CLIENT_LATE, /* server, the client, or the way there was late; nothing was lost */
+    RPCRDMA_STALL_COUNT        /* how many there are */
 };
 
 /* Where the time of an RPC went. In this order they follow each other, and their sum is its
@@ -70,7 +72,7 @@ struct rpcrdma_phases {
     int64_t client_ns;       /* and from there to the client's acknowledgement */
 };
 
-enum { RPCRDMA_NAKS = 7 }; /* by enum rpcrdma_nak */
+enum { RPCRDMA_NAKS = 7 }; /* RPCRDMA_NAK_COUNT */
 
 /* What was sent towards one end of a connection. */
 struct rpcrdma_path {
@@ -147,6 +149,7 @@ enum rpcrdma_repeat {
     RPCRDMA_REPEAT_DUPLICATE,      /* the same packet twice: by the network, or by the capture */
     RPCRDMA_REPEAT_OUT_OF_ORDER,   /* late, and sent once */
     RPCRDMA_REPEAT_ELSEWHERE, /* the same packet, captured at another place on its way before */
+    RPCRDMA_REPEAT_COUNT      /* how many there are */
 };
 
 /* Told when the packet is seen. InfiniBand and RoCE only: TCP delivers to iWARP what comes first.

@@ -30,6 +30,7 @@ enum rpcrdma_role {
     RPCRDMA_ROLE_UNKNOWN,
     RPCRDMA_ROLE_CLIENT, /* opened the connection */
     RPCRDMA_ROLE_SERVER,
+    RPCRDMA_ROLE_COUNT /* how many there are */
 };
 
 enum rpcrdma_paired_by {

@@ -20,6 +20,7 @@ enum rpcrdma_ended {
     RPCRDMA_ENDED_RESET,        /* TCP RST */
     RPCRDMA_ENDED_TERMINATED,   /* RDMAP Terminate */
     RPCRDMA_ENDED_REFUSED,      /* TCP RST in answer to the SYN: it never began */
+    RPCRDMA_ENDED_COUNT         /* how many there are */
 };
 
 /* What an end retransmitted again and again at the end of the connection, and the other never

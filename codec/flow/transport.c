@@ -9,6 +9,7 @@ enum {
     PER_PACKETS = 1000, /* one packet in so many retransmitted is worth a word */
     LEAST = 3,
 };
+_Static_assert((int)RPCRDMA_NAKS == (int)RPCRDMA_NAK_COUNT, "flow/delivery.h lacks op.h");
 #define SILENT_NS INT64_C(1000000000)
 
 static const char *role(const struct rpcrdma_connection *pub, int end)

@@ -79,6 +79,7 @@ enum rpcrdma_other_kind {
     RPCRDMA_OTHER_TCP_PORT,
     RPCRDMA_OTHER_ENCRYPTED, /* value: the Ethertype (MACsec) */
     RPCRDMA_OTHER_HEADER,    /* a header that contradicts what it should be; value: 0 */
+    RPCRDMA_OTHER_COUNT      /* how many there are */
 };
 
 struct rpcrdma_net_other {

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "each.h"
 #include "upper/body.h"
 #include "upper/names.h"
 #include "upper/private.h"
@@ -188,6 +189,7 @@ const char *rpcrdma_binding_verdict_text(enum rpcrdma_binding_verdict v)
         "the results were not captured whole",
         "the results cannot be read with the chunks taken out",
     };
+    RPCRDMA_EACH(texts, RPCRDMA_BINDING_COUNT);
 
     assert((size_t)v < sizeof(texts) / sizeof(texts[0]));
     return texts[v];

@@ -24,6 +24,7 @@ enum rpcrdma_binding_verdict {
     RPCRDMA_BINDING_PROTECTED, /* RPCSEC_GSS integrity or privacy: nothing may be reduced */
     RPCRDMA_BINDING_TRUNCATED, /* cut by the capture: what was placed before is right */
     RPCRDMA_BINDING_MISFIT,    /* the results cannot be read with these chunks taken out */
+    RPCRDMA_BINDING_COUNT      /* how many there are */
 };
 
 /* Text for findings: "no upper-layer binding is known for the program". */

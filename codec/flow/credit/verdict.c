@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "each.h"
 #include "flow/credit.h"
 
 static void add_time(struct rpcrdma_text *line, uint64_t ns)
@@ -60,6 +61,7 @@ static void add_count_terms(struct rpcrdma_text *line, const struct rpcrdma_cred
         [RPCRDMA_READING_SENT] = "counting from the messages it has sent",
         [RPCRDMA_READING_RECEIVED] = "counting from the messages it has received",
     };
+    RPCRDMA_EACH(how, RPCRDMA_READING_COUNT);
     const struct rpcrdma_credit_advertised *is =
         result->reading == RPCRDMA_READING_SENT ? &result->sent : &result->received;
 
@@ -160,6 +162,7 @@ const char *rpcrdma_credit_bound_name(enum rpcrdma_credit_bound bound)
         [RPCRDMA_BOUND_REQUESTED] = "requested",
         [RPCRDMA_BOUND_GRANTED] = "granted",
     };
+    RPCRDMA_EACH(names, RPCRDMA_BOUND_COUNT);
 
     return names[bound];
 }
@@ -171,6 +174,7 @@ const char *rpcrdma_credit_cause_name(enum rpcrdma_credit_cause cause)
         [RPCRDMA_ENDED_BY_REQUEST] = "request", [RPCRDMA_ENDED_BY_DISCONNECT] = "disconnect",
         [RPCRDMA_ENDED_BY_CAPTURE] = "capture",
     };
+    RPCRDMA_EACH(names, RPCRDMA_ENDED_BY_COUNT);
 
     return names[cause];
 }
@@ -182,6 +186,7 @@ const char *rpcrdma_credit_reading_name(enum rpcrdma_credit_reading reading)
         [RPCRDMA_READING_SENT] = "sent",
         [RPCRDMA_READING_RECEIVED] = "received",
     };
+    RPCRDMA_EACH(names, RPCRDMA_READING_COUNT);
 
     return names[reading];
 }
