@@ -3,9 +3,9 @@
 #define RPCRDMA_CLI_REPORT_REPORT_H
 
 /*
- * rpcrdma report: collect.c sums a capture up, timeline.c by time, causes.c decides by the rules of
- * docs/report.md what made RPCs slow or fail, text.c, json.c and html.c show it. All of it is
- * bounded.
+ * rpcrdma report: collect.c sums a capture up, slow.c what took long, tally.c each connection,
+ * timeline.c by time; causes.c decides by the rules of docs/report.md what made RPCs slow or fail,
+ * text.c, json.c and html.c show it. All of it is bounded.
  */
 
 #include <glib.h>
@@ -462,9 +462,6 @@ struct report_tally *report_tally_of(struct report *report,
 struct report_trouble *report_trouble(struct report_tally *tally);
 /* NULL: there is no room. */
 struct report_detail *report_detail(struct report *report, struct report_tally *tally);
-/* statuses.c: an error that a Reply gives */
-void report_status(struct report *report, const struct rpcrdma_transaction *t,
-                   const struct nfs_arguments *nfs);
 /* By that end: see report_ack_time. */
 void report_ack(struct report *report, struct report_tally *tally, bool server, int64_t ns);
 void report_move(struct report *report, struct report_tally *tally,

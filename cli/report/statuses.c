@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Statuses of Replies that are errors: how often each, of which level, and what they say of the
  * server. */
-#include "report/report.h"
+#include "report/collect.h"
 
 #include <stdio.h>
 #include <string.h>

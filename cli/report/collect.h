@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_REPORT_COLLECT_H
+#define RPCRDMA_CLI_REPORT_COLLECT_H
+
+/* What the files that take RPCs in share: collect.c, which sums them up, and those below. */
+
+#include "out/transaction.h"
+#include "report/report.h"
+
+/* slow.c: the slowest of all; and at which end it took long, if it did */
+void report_note_slowest(struct report *r, const struct rpc *rpc);
+void report_note_responder(struct report *r, const struct rpcrdma_transaction *t);
+
+/* statuses.c: an error that a Reply gives */
+void report_status(struct report *r, const struct rpcrdma_transaction *t,
+                   const struct nfs_arguments *nfs);
+
+/* tally.c: what its connection is known by */
+void report_note_connection(struct report *r, const struct rpcrdma_transaction *t);
+
+/* A Reply that a clock set back gave no latency is an answer all the same. */
+static inline bool report_has_no_reply(const struct rpcrdma_transaction *t)
+{
+    return t->call_frame != 0 && !t->error &&
+           (t->reply_frame == 0 || t->reply.state == RPCRDMA_NOT_DELIVERED);
+}
+
+#endif

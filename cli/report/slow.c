@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Of what took long: the slowest RPCs, each by itself, and which end was slow. */
+#include "report/collect.h"
+
+#include <string.h>
+
+#include "out/transaction.h"
+#include "times.h"
+
+#define SECOND INT64_C(1000000000)
+
+void report_note_slowest(struct report *r, const struct rpc *rpc)
+{
+    const struct rpcrdma_transaction *t = rpc->transaction;
+    int64_t latency = t->has_latency ? t->latency_ns : time_less(report_now_ns(r), t->call_time_ns);
+    struct report_rpc *last = &r->slowest[REPORT_SLOWEST - 1];
+    char title[TRANSACTION_NAME], path[NFS_PATH];
+    unsigned at;
+    size_t n;
+
+    if (latency < 0)
+        latency = 0;
+    if (t->call_frame == 0 || (!t->has_latency && !report_has_no_reply(t)) ||
+        (r->n_slowest == REPORT_SLOWEST && latency <= last->latency_ns))
+        return;
+    if (r->n_slowest == REPORT_SLOWEST) {
+        g_free(last->title);
+        g_free(last->path);
+        r->n_slowest--;
+    }
+    for (at = r->n_slowest; at > 0 && r->slowest[at - 1].latency_ns < latency; at--)
+        r->slowest[at] = r->slowest[at - 1];
+    r->n_slowest++;
+    rpcrdma_transaction_title(t, title, sizeof(title));
+    n = rpc_path(rpc, path);
+    r->slowest[at] = (struct report_rpc){
+        .title = g_strdup(title),
+        .path = n > 0 ? g_strndup(path, n) : NULL,
+        .xid = t->xid,
+        .connection = t->connection->number,
+        .src = *rpc_caller(t),
+        .dst = *rpc_responder(t),
+        .call_frame = t->call_frame,
+        .reply_frame = t->reply_frame,
+        .call_time_ns = t->call_time_ns,
+        .latency_ns = latency,
+        .reverse = transaction_is_callback(t),
+        .answered = t->has_latency,
+        .has_phases = t->has_phases,
+        .phases = t->phases,
+        .stalled_ns = t->stalled_ns,
+        .stalled_by = t->stalled_by,
+    };
+}
+
+static void note_slow_one(struct report_slow *slow, const struct rpcrdma_transaction *t,
+                          const struct rpcrdma_address *end, int64_t ns)
+{
+    if (slow->rpcs++ == 0) {
+        slow->frame = t->call_frame;
+        slow->end = *end;
+        slow->connection = t->connection->number;
+    }
+    slow->several_ends |= memcmp(&slow->end, end, sizeof(*end)) != 0;
+    if (slow->connection != t->connection->number)
+        slow->connection = 0;
+    slow->reads += MAX(t->segments, 1);
+    slow->ns = time_plus(slow->ns, ns);
+}
+
+static void note_slow_reads(struct report *r, const struct rpcrdma_transaction *t)
+{
+    uint32_t number = t->connection->number;
+    unsigned i = 0;
+
+    note_slow_one(&r->slow_reads, t, rpc_caller(t), t->phases.data_peer_ns);
+    while (i < r->n_slow_reads_of && r->slow_reads_of[i] != number)
+        i++;
+    if (i == r->n_slow_reads_of && i < REPORT_SLOW_READS_OF)
+        r->slow_reads_of[r->n_slow_reads_of++] = number;
+}
+
+/* No loss that was seen is part of its time. */
+static bool untouched(const struct rpcrdma_transaction *t)
+{
+    return t->has_phases && t->stalled_ns == 0 && !t->retransmitted && t->call.transmissions == 1 &&
+           t->reply.transmissions == 1;
+}
+
+/* An end acknowledged a message late. A client that has no Ack of its Call sends others, and one
+ * that acknowledges nothing, none: else what acknowledged the Reply is not in the capture. */
+static void note_late(struct report *r, const struct rpcrdma_transaction *t)
+{
+    struct report_tally *tally = report_tally_of(r, t->connection);
+    bool server = t->phases.call_ns > t->phases.reply_ns;
+    int64_t ns = server ? t->phases.call_ns : t->phases.reply_ns;
+    bool shown = server ? t->call.frame < t->reply_frame
+                        : t->connection->life.last_call_ns <= t->reply.first_time_ns;
+
+    if (tally && shown && ns >= MAX(r->slow_ns, SECOND) && ns > t->latency_ns / 2)
+        note_slow_one(&report_trouble(tally)->late[server], t,
+                      server ? rpc_responder(t) : rpc_caller(t), ns);
+}
+
+static void note_slow_server(struct report *r, const struct rpcrdma_transaction *t)
+{
+    struct report_tally *tally = report_tally_of(r, t->connection);
+
+    if (tally && t->phases.server_ns >= SECOND)
+        note_slow_one(&report_trouble(tally)->slow_server, t, rpc_responder(t),
+                      t->phases.server_ns);
+}
+
+/* What its responder took between the Call's arrival and the Reply, but for RDMA. */
+void report_note_responder(struct report *r, const struct rpcrdma_transaction *t)
+{
+    struct report_slow *slow = transaction_is_callback(t) ? &r->slow_client : &r->slow_server;
+    int64_t own =
+        t->has_phases ? t->phases.server_ns : t->latency_ns - (t->has_rdma ? t->rdma_ns : 0);
+
+    if (!t->has_latency || t->latency_ns < r->slow_ns)
+        return;
+    r->slow++;
+    if (own > t->latency_ns / 2)
+        note_slow_one(slow, t, rpc_responder(t), own);
+    else if (t->has_phases && !transaction_is_callback(t) && t->read_chunk_length > 0 &&
+             t->phases.data_peer_ns > t->latency_ns / 2)
+        note_slow_reads(r, t);
+    else if (untouched(t) && !transaction_is_callback(t))
+        note_late(r, t);
+    if (own > t->latency_ns / 2 && untouched(t) && !transaction_is_callback(t))
+        note_slow_server(r, t);
+}

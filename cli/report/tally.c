@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is counted of each connection: its answers, its Calls without one, and those that came
+ * again. */
+#include "report/collect.h"
+
+#include "times.h"
+
+#define SECOND INT64_C(1000000000)
+
+static void note_resent(struct report *r, struct report_tally *tally,
+                        const struct rpcrdma_transaction *t)
+{
+    struct report_trouble *trouble;
+
+    if (t->original_connection == 0)
+        return;
+    trouble = report_trouble(tally);
+    trouble->resent_since_ns = trouble->resent++ == 0
+                                   ? t->original_time_ns
+                                   : MIN(trouble->resent_since_ns, t->original_time_ns);
+    trouble->resent_until_ns = MAX(trouble->resent_until_ns, t->call_time_ns);
+    trouble->resent_from = t->previous_connection;
+    trouble->resent_frame = t->call_frame;
+    trouble->resent_after_ns =
+        MAX(trouble->resent_after_ns, time_less(t->call_time_ns, t->original_time_ns));
+    report_keep(r, t->previous_connection);
+}
+
+/* From the connection's beginning to the Call. */
+static int64_t since_begun(const struct rpcrdma_transaction *t)
+{
+    return time_less(t->call_time_ns, t->connection->first_time_ns);
+}
+
+/* Each end that calls has its own, also where neither is known to be the client: what explains the
+ * one's lack of Replies does not explain the other's. */
+static struct report_unanswered *unanswered_of(struct report_trouble *trouble,
+                                               const struct rpcrdma_transaction *t)
+{
+    struct report_unanswered *forward = &trouble->unanswered[REPORT_FORWARD];
+    bool other = !t->direction_known && forward->calls > 0 && forward->caller_end != t->caller_end;
+
+    return other || transaction_is_callback(t) ? &trouble->unanswered[REPORT_REVERSE] : forward;
+}
+
+/* Behind a Nak that ends a connection no end sends an answer and has it acknowledged. TCP
+ * acknowledges behind a Terminate, too. */
+static bool went_on(const struct report_refusal *refusal, const struct rpcrdma_transaction *t)
+{
+    return refusal->frame < t->call_frame ||
+           (!refusal->terminate && refusal->frame < t->reply_frame &&
+            t->reply.state == RPCRDMA_DELIVERED && refusal->frame < t->reply.frame);
+}
+
+static void note_answer(struct report_answers *answers, int64_t time_ns)
+{
+    if (answers->first_ns == 0)
+        answers->first_ns = answers->last_ns = time_ns;
+    answers->pause_ns = MAX(answers->pause_ns, time_less(time_ns, answers->last_ns));
+    answers->last_ns = MAX(answers->last_ns, time_ns);
+}
+
+static void note_answered(struct report_tally *tally, const struct rpcrdma_transaction *t)
+{
+    struct report_unanswered *without;
+
+    if (t->call_frame == 0 || t->reply_frame == 0)
+        return;
+    if (!transaction_is_callback(t)) {
+        note_answer(&tally->answers, t->reply_time_ns);
+        tally->answered_ns = MAX(tally->answered_ns, since_begun(t));
+    }
+    without = tally->trouble ? unanswered_of(tally->trouble, t) : NULL;
+    if (without && time_less(t->call_time_ns, without->last_ns) >= SECOND)
+        without->last_calls = without->last_held = 0;
+    if (tally->trouble && went_on(&tally->trouble->refusal, t))
+        tally->trouble->refusal.frame = 0; /* whatever that was */
+}
+
+/* The Call was neither acknowledged nor sent again, and nothing ended the connection, though there
+ * was time for that. A Nak answers it, too: its own, or one behind which nothing is answered. */
+static bool dropped(const struct report *r, const struct report_trouble *trouble,
+                    const struct rpcrdma_transaction *t)
+{
+    return t->connection->life.ended == RPCRDMA_ENDED_NOT &&
+           t->call.state == RPCRDMA_DELIVERY_UNKNOWN && !t->call.refused &&
+           trouble->refusal.frame == 0 && t->call.transmissions == 1 &&
+           time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= report_resend_ns(t->connection);
+}
+
+/* The last packet of its connection is the Ack of such a Call, or the Call: nothing that the server
+ * does shows any more. Not what waits behind a request that was refused: nothing will answer it. */
+static void note_under_way(const struct report *r, const struct report_trouble *trouble,
+                           struct report_unanswered *without, const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_connection *c = t->connection;
+
+    if (!r->pipeline->at_end || c->life.ended != RPCRDMA_ENDED_NOT || trouble->refusal.frame != 0)
+        return;
+    without->under_way++;
+    without->under_way_silent |=
+        t->call.state == RPCRDMA_DELIVERED && t->call.frame == c->last_frame;
+}
+
+/* What answers it may have been sent behind all that was captured. Where packets towards the caller
+ * passed for long after it, they show that it was not answered in time, or that one is missing. */
+static bool behind(const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_silence *silence = t->connection->life.silence;
+
+    return t->call.transmissions < REPORT_RETRIES &&
+           (t->caller_end < 0 ||
+            time_less(silence[1 - t->caller_end].heard_ns, t->call_time_ns) < SECOND);
+}
+
+static void note_unanswered(struct report *r, struct report_tally *tally,
+                            const struct rpcrdma_transaction *t)
+{
+    bool held = t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED,
+         none = report_has_no_reply(t);
+    bool late;
+    struct report_unanswered *without;
+
+    if ((!held && !none) ||
+        (transaction_is_callback(t) && !t->has_program)) /* or it was cut: unknown_answer */
+        return;
+    without = unanswered_of(report_trouble(tally), t);
+    if (none && without->calls++ == 0)
+        without->frame = t->call_frame;
+    if (none)
+        report_missed_answer(tally->trouble, without, t);
+    late = none && time_less(report_now_ns(r), t->call_time_ns) >= SECOND;
+    without->late += late;
+    if (none && !late && !transaction_is_callback(t))
+        note_under_way(r, tally->trouble, without, t);
+    without->held += held;
+    without->behind += none && behind(t);
+    without->dropped += none && dropped(r, tally->trouble, t);
+    if (time_less(tally->answered_ns, since_begun(t)) >= SECOND)
+        return; /* others were answered since */
+    without->last_calls += none;
+    without->last_held += held;
+    without->last_ns = MAX(without->last_ns, t->call_time_ns);
+}
+
+static void note_callback(struct report *r, struct report_tally *tally,
+                          const struct rpcrdma_transaction *t)
+{
+    bool none = report_has_no_reply(t);
+    int64_t ns = t->has_latency ? t->latency_ns
+                 : none         ? time_less(report_now_ns(r), t->call_time_ns)
+                                : 0;
+
+    if (ns >= SECOND && ns > report_trouble(tally)->callback.ns)
+        tally->trouble->callback =
+            (struct report_callback){t->call_frame, t->call_time_ns, ns, !none};
+}
+
+/* How long the client takes to acknowledge a Reply, or, of TCP, which delays that, to send what one
+ * Read request asks for. */
+static void note_client_answers(struct report *r, struct report_tally *tally,
+                                const struct rpcrdma_transaction *t)
+{
+    bool tcp = t->connection->carrier == RPCRDMA_CARRIER_IWARP;
+
+    if (t->reverse)
+        return;
+    if (!tcp && t->reply.state == RPCRDMA_DELIVERED && t->reply.transmissions == 1)
+        report_ack(r, tally, false, time_less(t->reply.time_ns, t->reply.first_time_ns));
+    if (tcp && t->has_phases && t->segments == 1 && t->stalled_ns == 0 &&
+        t->read_chunk_length > 0 && t->read_chunk_length <= REPORT_ONE_READ)
+        report_ack(r, tally, false, t->phases.data_peer_ns);
+}
+
+void report_note_connection(struct report *r, const struct rpcrdma_transaction *t)
+{
+    struct report_tally *tally = report_tally_of(r, t->connection);
+
+    if (!tally)
+        return;
+    tally->rpcs++;
+    note_answered(tally, t);
+    note_unanswered(r, tally, t);
+    if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->reverse)
+        report_ack(r, tally, true, time_less(t->call.time_ns, t->call.first_time_ns));
+    note_client_answers(r, tally, t);
+    if (t->has_phases && !t->reverse)
+        report_move(r, tally, t);
+    note_resent(r, tally, t);
+    if (transaction_is_callback(t))
+        note_callback(r, tally, t);
+}
