@@ -21,6 +21,7 @@ struct accepted {
 struct report_attempts {
     GHashTable *tries;    /* struct report_tries, each its own key */
     GHashTable *accepted; /* struct accepted, likewise */
+    GQueue by_age; /* the same tries, roughly: those whose last attempt is the oldest first */
     guint most;
     uint64_t left_out;        /* attempts */
     uint64_t others_accepted; /* frame of the latest that there was no room for; 0: none */
@@ -147,6 +148,28 @@ static void follow(struct report_attempts *a, const struct rpcrdma_connection *c
     }
 }
 
+/* Who comes later may be the one that retries for hours. Whose server accepted one since gives way,
+ * or who tried once, the longest ago; others are not looked at again soon. False: nobody does. */
+static bool make_room(struct report_attempts *a)
+{
+    enum { LOOK = 64 };
+
+    for (guint i = 0; i < LOOK && i < a->by_age.length; i++) {
+        GList *oldest = g_queue_pop_head_link(&a->by_age);
+        struct report_tries *tries = oldest->data;
+        bool settled = last_accepted(a, &tries->service) >= tries->last_begun;
+
+        if (!settled && tries->attempts > 1) {
+            g_queue_push_tail_link(&a->by_age, oldest);
+            continue;
+        }
+        a->left_out += settled ? 0 : tries->attempts;
+        g_hash_table_remove(a->tries, tries);
+        return true;
+    }
+    return false;
+}
+
 static struct report_tries *tries_of(struct report_attempts *a, const struct rpcrdma_connection *c)
 {
     struct report_service service;
@@ -154,11 +177,18 @@ static struct report_tries *tries_of(struct report_attempts *a, const struct rpc
 
     set_service(&service, c, true, c->service_port);
     tries = g_hash_table_lookup(a->tries, &service);
-    if (!tries && g_hash_table_size(a->tries) < a->most) {
+    if (tries)
+        g_queue_unlink(&a->by_age, &tries->age);
+    else if (g_hash_table_size(a->tries) >= a->most && !make_room(a))
+        return NULL;
+    if (!tries) {
         tries = g_new0(struct report_tries, 1);
         tries->service = service;
+        tries->age.data = tries;
+        tries->late = a->left_out > 0;
         g_hash_table_add(a->tries, tries);
     }
+    g_queue_push_tail_link(&a->by_age, &tries->age);
     return tries;
 }
 
@@ -167,6 +197,8 @@ static void begin(struct report_tries *tries, const struct rpcrdma_connection *c
     if (tries->own)
         report_free_connection(tries->own);
     *tries = (struct report_tries){.service = tries->service,
+                                   .age = tries->age,
+                                   .late = tries->late && tries->attempts == 0,
                                    .open = tries->open,
                                    .open_until = tries->open_until,
                                    .first = c->number,

@@ -15,6 +15,8 @@ struct report_service {
 /* Attempts of a client since the server accepted one. */
 struct report_tries {
     struct report_service service; /* the key, first */
+    GList age;                     /* in report_attempts.by_age */
+    bool late; /* others had to give way before: it may have made more attempts */
     uint64_t attempts;
     uint32_t first, last; /* connections' numbers */
     int64_t first_ns, last_ns;

@@ -63,7 +63,7 @@ static void connection_refused(struct report *r, GList *all, const struct report
 {
     const uint32_t open = open_beside(all, tries);
     struct report_cause *cause;
-    char reason[200], tried[32] = "an attempt", within[64] = "";
+    char reason[200], tried[48] = "an attempt", within[64] = "";
     char server[ADDRESS_SIZE + 8] = "", client[ADDRESS_SIZE + 8] = "", address[ADDRESS_SIZE];
 
     tell_reason(tries, reason);
@@ -86,7 +86,8 @@ static void connection_refused(struct report *r, GList *all, const struct report
     if (tries->attempts > 1 && tries->some_before) {
         snprintf(tried, sizeof(tried), "attempts");
     } else if (tries->attempts > 1) {
-        snprintf(tried, sizeof(tried), "%" PRIu64 " attempts", tries->attempts);
+        snprintf(tried, sizeof(tried), "%s%" PRIu64 " attempts", tries->late ? "at least " : "",
+                 tries->attempts);
         snprintf(within, sizeof(within), " within %.1f s", report_seconds(cause->time_ns));
     }
     snprintf(cause->text, sizeof(cause->text),

@@ -5,6 +5,7 @@
  */
 #include "report/html.h"
 #include "plural.h"
+#include "report/attempts.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -275,6 +276,11 @@ static void verdict(const struct report *r, struct out *out)
         }
         out_literal(out, ".</span></p>\n");
     }
+    if (report_attempts_left_out(r) > 0)
+        html_put(out,
+                 "<p>And %" PRIu64 " refused attempts to connect, told by no cause: more clients "
+                 "tried.</p>\n",
+                 report_attempts_left_out(r));
     report_under_way(r, text);
     if (text[0] && !r->undecided) {
         out_literal(out, "<p>");

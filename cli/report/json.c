@@ -6,6 +6,7 @@
 #include "out/connection.h"
 #include "out/transaction.h"
 #include "out/view.h"
+#include "report/attempts.h"
 
 static void causes(struct json *json, const struct report *r)
 {
@@ -318,6 +319,7 @@ void report_json(struct report *r, struct out *out)
     json_number(&json, KEY(connections_in_order), r->let_go.connections);
     json_number(&json, KEY(rpcs_in_order), r->let_go.rpcs);
     json_number(&json, KEY(attempts_counted), r->attempts_counted);
+    json_number(&json, KEY(attempts_left_out), report_attempts_left_out(r));
     json_number(&json, KEY(connections_left_out), report_not_looked_at(r));
     groups(&json, KEY(operations), r->operations, span);
     groups(&json, KEY(clients), r->clients, span);

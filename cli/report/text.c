@@ -12,6 +12,7 @@
 #include "out/connection.h"
 #include "out/escape.h"
 #include "out/view.h"
+#include "report/attempts.h"
 
 enum { WIDTH = 79 };
 
@@ -70,6 +71,11 @@ static void causes(const struct report *r, struct out *out)
     if (r->n_causes > REPORT_CAUSES)
         report_line(out, "   and %u more, which cost less; see --json",
                     r->n_causes - REPORT_CAUSES);
+    if (report_attempts_left_out(r) > 0)
+        report_line(out,
+                    "   and %" PRIu64 " refused attempts to connect, told by no cause: more "
+                    "clients tried",
+                    report_attempts_left_out(r));
 }
 
 static void verdict(const struct report *r, struct out *out)

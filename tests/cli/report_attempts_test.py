@@ -154,6 +154,22 @@ class Attempts(CommandTest):
         self.run_command('report', '--json', path, errors=1)
         self.assertRegex(self.stderr, r'\d+ refused attempts to connect are not told')
 
+    def test_one_among_clients_without_end(self):
+        """Thousands that try once are first; the one that tries again and again comes later, between more of them."""
+        def talk(c, _):
+            self.many(c, 1300, lambda n: f'10.2.{n >> 8}.{n & 255}')
+            self.many(c, 1500, lambda n: '10.0.0.9' if n % 10 == 0 else f'10.3.{n >> 8}.{n & 255}')
+        path = os.path.join(self.folder, 'clients.pcap')
+        rules.write(path, talk, True)
+        report = json.loads(self.run_command('report', '--json', path, errors=1))
+        cause = report['causes'][0]
+        self.assertEqual((cause['src'], cause['count'], cause['confidence']), ('10.0.0.9', 150, 'high'))
+        self.assertIn('refused at least 150 attempts by 10.0.0.9 to connect within 1490.0 s', cause['text'])
+        self.assertEqual(report['attempts_left_out'] + sum(one['count'] for one in report['causes']), 2800)
+        says = f'nd {report["attempts_left_out"]} refused attempts to connect, told by no cause: more clients tried'
+        self.assertIn(says, self.run_command('report', path, errors=1))
+        self.assertIn(says, self.run_command('report', '--html', '-', path, errors=1))
+
     def test_clock_set_back(self):
         """What was accepted since has earlier times."""
         def talk(c, _):
