@@ -86,13 +86,12 @@ static void add(struct report_slow *sum, const struct report_slow *one)
     sum->ns = time_plus(sum->ns, one->ns);
 }
 
-/* What is lost before the place of capture looks like a slow server: what is missing here of what
- * it sent, and times that are no longer than those of losses. */
-static bool losses_explain(const struct report_connection *c)
+/* What is lost before the place of capture looks like a slow server, or like data that stood still:
+ * what is missing here of what that end sent, and times that are no longer than those of losses. */
+static bool losses_explain(const struct report_connection *c, const struct report_slow *slow,
+                           int towards)
 {
-    int client = 1 - report_server_end(&c->pub);
-    const struct report_slow *slow = &c->trouble.slow_server;
-    const struct rpcrdma_path *path = &c->path[client];
+    const struct rpcrdma_path *path = &c->path[towards];
     int64_t longest = MAX(c->path[0].longest_wait_ns, c->path[1].longest_wait_ns);
 
     return c->pub.carrier == RPCRDMA_CARRIER_IWARP
@@ -113,7 +112,8 @@ static void slow_server_too(struct report *r)
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
 
-        if (c->trouble.slow_server.rpcs == 0 || losses_explain(c))
+        if (c->trouble.slow_server.rpcs == 0 ||
+            losses_explain(c, &c->trouble.slow_server, 1 - report_server_end(&c->pub)))
             continue;
         add(&sum, &c->trouble.slow_server);
         lost = lost || c->path[0].retransmitted + c->path[1].retransmitted > 0;
@@ -176,6 +176,51 @@ static void late_acks(struct report *r, bool server)
                  "the way to it may have stood still (PAUSE frames), or the host that captured");
 }
 
+/* Data moves slowly there, as another cause tells; or TCP goes there and back several times for it,
+ * as slow_transfer has it. */
+static bool told_of_transfer(const struct report *r, const struct report_connection *c)
+{
+    bool told = c->pub.carrier == RPCRDMA_CARRIER_IWARP &&
+                report_ack_time(c, false, 25) >= REPORT_LONG_ACK_NS;
+
+    for (unsigned i = 0; i < r->n_causes; i++)
+        told |= r->causes[i].id == CAUSE_TRANSFER && r->causes[i].of == c;
+    return told;
+}
+
+/* Data stood still, or trickled, and nothing was sent again for it: which end, or whether the way
+ * did, no capture shows. */
+static void paused(struct report *r)
+{
+    struct report_slow sum = {0};
+    struct report_cause *cause;
+    char who[ADDRESS_SIZE + 2];
+    GList *all = report_connections(r);
+
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+        const struct report_slow *own = &c->trouble.paused;
+
+        if (own->rpcs > 0 && !told_of_transfer(r, c) && !losses_explain(c, own, 0) &&
+            !losses_explain(c, own, 1))
+            add(&sum, own);
+    }
+    g_list_free(all);
+    if (sum.rpcs == 0)
+        return;
+    cause = add_slow(r, &sum, true, CONFIDENCE_MEDIUM, who);
+    cause->id = CAUSE_STALLED;
+    snprintf(
+        cause->text, sizeof(cause->text),
+        "An end stood still, or the way, while data moved: %s%" PRIu64
+        " RPC%s of %.3g s or more took %.3f s in all from the first to the last packet of their "
+        "RDMA, at less than 1 MB/s, with nothing sent again. Which end it was does not show.",
+        report_not_looked_at(r) > 0 ? "at least " : "", sum.rpcs, plural(sum.rpcs),
+        report_seconds(MAX(r->slow_ns, SECOND)), report_seconds(sum.ns));
+    snprintf(cause->against, sizeof(cause->against),
+             "the host that captured may have stood still; PAUSE frames may have stopped the way");
+}
+
 /* A way that is that long explains it, too: `delay` tells of it. */
 static bool way_explains(const struct report *r, const struct report_slow *reads, uint32_t number)
 {
@@ -229,6 +274,7 @@ void causes_of_slow_ends(struct report *r)
 
     for (int server = 1; server >= 0; server--)
         late_acks(r, server);
+    paused(r);
     if (!only && !r->slow_told) { /* what was lost makes them look slow, too */
         slow_server_too(r);
         return;

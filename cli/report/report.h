@@ -177,8 +177,9 @@ struct report_trouble {
     struct report_missed missed[2]; /* towards each end */
     struct report_refusal refusal;  /* the first */
     /* of RPCs of which nothing was sent again: the server took a second and more; an end (the
-     * client, the server) acknowledged that late what answers it, or the Call */
-    struct report_slow slow_server, late[2];
+     * client, the server) acknowledged that late what answers it, or the Call; RDMA took that, at
+     * less than REPORT_SLOW_RATE */
+    struct report_slow slow_server, late[2], paused;
 };
 
 /* Acks by an end where there is no room for how they are distributed: all, and of these times. */

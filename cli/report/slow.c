@@ -102,6 +102,22 @@ static void note_late(struct report *r, const struct rpcrdma_transaction *t)
                       server ? rpc_responder(t) : rpc_caller(t), ns);
 }
 
+/* Between its first and its last RDMA packet next to nothing moved. False: it was quicker. */
+static bool note_paused(struct report *r, const struct rpcrdma_transaction *t)
+{
+    uint64_t bytes = t->read_chunk_length + t->write_chunk_length + t->reply_chunk_length;
+    int64_t ns = t->phases.data_ns - t->phases.data_peer_ns;
+    struct report_tally *tally;
+
+    if (ns < MAX(r->slow_ns, SECOND) || ns <= t->latency_ns / 2 ||
+        (double)bytes >= (double)ns / 1e9 * REPORT_SLOW_RATE)
+        return false;
+    tally = report_tally_of(r, t->connection);
+    if (tally)
+        note_slow_one(&report_trouble(tally)->paused, t, rpc_responder(t), ns);
+    return true;
+}
+
 static void note_slow_server(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
@@ -126,7 +142,7 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
     else if (t->has_phases && !transaction_is_callback(t) && t->read_chunk_length > 0 &&
              t->phases.data_peer_ns > t->latency_ns / 2)
         note_slow_reads(r, t);
-    else if (untouched(t) && !transaction_is_callback(t))
+    else if (untouched(t) && !transaction_is_callback(t) && !note_paused(r, t))
         note_late(r, t);
     if (own > t->latency_ns / 2 && untouched(t) && !transaction_is_callback(t))
         note_slow_server(r, t);

@@ -5,7 +5,8 @@ import os
 import sys
 import unittest
 
-from command import CommandTest
+from command import CommandTest, capture
+import pcap
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
 # pylint: disable=wrong-import-position
@@ -125,6 +126,29 @@ class Slow(CommandTest):
         causes = {one['cause']: one for one in self.among(gap)['causes']}
         self.assertEqual(causes['slow-server']['confidence'], 'medium')
         self.assertIn('the capture lacks packets', causes['slow-server']['against'])
+
+
+    def pause(self, name, behind, ns):
+        """A recording in which nothing passes for so long behind the packet of that number."""
+        packets, _ = pcap.read(capture(name))
+        path = os.path.join(self.folder, 'paused.pcap')
+        pcap.write(path, packets[:behind] + [one._replace(time_ns=one.time_ns + ns) for one in packets[behind:]])
+        return json.loads(self.run_command('report', '--json', path))
+
+    def test_data_stands_still(self):
+        """Between two Writes or Read Responses of one RPC, with nothing lost: it is told, and no end is named. In a tenth of
+        that time, between RPCs, or before a Reply it is no such thing."""
+        for name, within, beside in (('roce-nfs3-mini', (96, 208, 230, 390), (12, 48)),
+                                     ('iwarp-nfs3-mini', (78, 150, 170, 310), (12, 52))):
+            for behind in within:
+                with self.subTest(name, behind=behind):
+                    cause, = self.pause(name, behind, 5 * SECOND)['causes']
+                    self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs']), ('stalled-end', 'medium', 1))
+                    self.assertAlmostEqual(cause['cost_ns'], 5 * SECOND, delta=SECOND // 10)
+                    self.assertIn('An end stood still, or the way, while data moved: 1 RPC of 1 s or more took 5.0', cause['text'])
+                    self.assertEqual(self.pause(name, behind, SECOND // 2)['verdict'], 'healthy')
+            for behind in beside:
+                self.assertNotIn('while data moved', str(self.pause(name, behind, 5 * SECOND)['causes']))
 
 
 if __name__ == '__main__':
