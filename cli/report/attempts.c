@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Attempts to connect that servers refused, by client, server and port, and when servers accepted
- * one last. They are counted as they end: a client that retries for hours makes more attempts than
+ * Attempts to connect that servers refused, by client, server and port, and which servers accepted
+ * last. They are counted as they end: a client that retries for hours makes more attempts than
  * connections are kept, and what was accepted since may have given way to others.
  */
 #include "report/attempts.h"
@@ -16,6 +16,7 @@ enum { ANY_PORT = 0x10000 };
 struct accepted {
     struct report_service service; /* client: zero */
     uint64_t frame;                /* of the latest, the first. Clocks are set back */
+    uint32_t connection;           /* its number */
 };
 
 struct report_attempts {
@@ -44,8 +45,10 @@ static void set_service(struct report_service *service, const struct rpcrdma_con
     int end = report_server_end(c);
 
     memset(service, 0, sizeof(*service));
-    if (client)
+    if (client) {
         service->client = c->end[1 - end].address;
+        service->iwarp = c->carrier == RPCRDMA_CARRIER_IWARP;
+    }
     service->server = c->end[end].address;
     service->port = port;
 }
@@ -98,37 +101,81 @@ static void accept_at(struct report_attempts *a, const struct rpcrdma_connection
         accepted->service = service;
         g_hash_table_add(a->accepted, accepted);
     }
-    accepted->frame = MAX(accepted->frame, c->first_frame);
+    if (c->first_frame < accepted->frame)
+        return;
+    accepted->frame = c->first_frame;
+    accepted->connection = c->number;
+}
+
+/* Whether it is what the client tried: the port of either may not be known. */
+static bool is_tried(const struct report_tries *tries, const struct report_service *service)
+{
+    struct report_service same = *service;
+
+    if (same.port == 0 || tries->service.port == 0)
+        same.port = tries->service.port;
+    return service_equal(&same, &tries->service);
+}
+
+static void accept_tries(struct report_attempts *a, const struct rpcrdma_connection *c)
+{
+    struct report_service service;
+    struct report_tries *tries;
+    GHashTableIter each;
+    gpointer one;
+
+    if (g_hash_table_size(a->tries) == 0)
+        return;
+    set_service(&service, c, true, c->service_port);
+    if (service.port == 0) {
+        g_hash_table_iter_init(&each, a->tries);
+        while (g_hash_table_iter_next(&each, &one, NULL)) {
+            tries = one;
+            if (is_tried(tries, &service))
+                tries->accepted = MAX(tries->accepted, c->first_frame);
+        }
+        return;
+    }
+    for (int known = 0; known < 2; known++) {
+        service.port = known ? c->service_port : 0;
+        tries = g_hash_table_lookup(a->tries, &service);
+        if (tries)
+            tries->accepted = MAX(tries->accepted, c->first_frame);
+    }
 }
 
 void report_accepted(struct report *r, const struct rpcrdma_connection *c)
 {
     if (report_refused_by_server(c))
         return;
+    accept_tries(r->attempts, c);
     accept_at(r->attempts, c, ANY_PORT);
     accept_at(r->attempts, c, c->service_port);
 }
 
-static uint64_t accepted_at(const struct report_attempts *a, const struct report_service *of,
-                            uint32_t port)
+static const struct accepted *accepted_at(const struct report_attempts *a,
+                                          const struct report_service *of, uint32_t port)
 {
     struct report_service service;
-    const struct accepted *accepted;
 
     memset(&service, 0, sizeof(service));
     service.server = of->server;
     service.port = port;
-    accepted = g_hash_table_lookup(a->accepted, &service);
-    return accepted ? accepted->frame : 0;
+    return g_hash_table_lookup(a->accepted, &service);
 }
 
-/* When the server accepted one last, of whichever client; where that may be forgotten, later. */
-static uint64_t last_accepted(const struct report_attempts *a, const struct report_service *of)
+/* Which the server accepted last, of whichever client; that may be forgotten. */
+static void find_others(const struct report_attempts *a, struct report_tries *tries)
 {
-    uint64_t frame = of->port == 0 ? accepted_at(a, of, ANY_PORT)
-                                   : MAX(accepted_at(a, of, of->port), accepted_at(a, of, 0));
+    const struct report_service *of = &tries->service;
+    const struct accepted *last = accepted_at(a, of, of->port == 0 ? ANY_PORT : of->port),
+                          *unknown = accepted_at(a, of, 0);
 
-    return MAX(frame, a->others_accepted);
+    if (!last || (unknown && unknown->frame > last->frame))
+        last = unknown;
+    tries->others =
+        (last && last->frame >= tries->first_begun) || a->others_accepted >= tries->first_begun;
+    tries->other = last && last->frame >= tries->first_begun ? last->connection : 0;
 }
 
 /* What follows an attempt tells what became of it; and what is open beside is of use. */
@@ -157,7 +204,7 @@ static bool make_room(struct report_attempts *a)
     for (guint i = 0; i < LOOK && i < a->by_age.length; i++) {
         GList *oldest = g_queue_pop_head_link(&a->by_age);
         struct report_tries *tries = oldest->data;
-        bool settled = last_accepted(a, &tries->service) >= tries->last_begun;
+        bool settled = tries->accepted >= tries->last_begun;
 
         if (!settled && tries->attempts > 1) {
             g_queue_push_tail_link(&a->by_age, oldest);
@@ -199,6 +246,7 @@ static void begin(struct report_tries *tries, const struct rpcrdma_connection *c
     *tries = (struct report_tries){.service = tries->service,
                                    .age = tries->age,
                                    .late = tries->late && tries->attempts == 0,
+                                   .accepted = tries->accepted,
                                    .open = tries->open,
                                    .open_until = tries->open_until,
                                    .first = c->number,
@@ -213,7 +261,6 @@ bool report_attempt(struct report *r, const struct rpcrdma_connection *c)
     struct report_attempts *a = r->attempts;
     struct report_tries *tries;
     bool accepted = c->life.established_frame != 0 || c->messages > 0;
-    uint64_t accepted_frame;
 
     if (!report_refused_by_server(c)) {
         if (accepted)
@@ -226,8 +273,7 @@ bool report_attempt(struct report *r, const struct rpcrdma_connection *c)
         a->left_out++;
         return false;
     }
-    accepted_frame = last_accepted(a, &tries->service);
-    if (tries->attempts == 0 || accepted_frame >= tries->first_begun)
+    if (tries->attempts == 0 || tries->accepted >= tries->first_begun)
         begin(tries, c);
     tries->attempts++;
     tries->last = c->number;
@@ -271,10 +317,11 @@ GList *report_tries(const struct report *r)
     g_hash_table_iter_init(&each, r->attempts->tries);
     while (g_hash_table_iter_next(&each, &one, NULL)) {
         struct report_tries *tries = one;
-        uint64_t accepted_frame = last_accepted(r->attempts, &tries->service);
 
-        tries->some_before = accepted_frame >= tries->first_begun; /* it was known late */
-        if (!tries->followed && accepted_frame < tries->last_begun)
+        find_others(r->attempts, tries);
+        tries->some_before = tries->accepted >= tries->first_begun; /* it was known late */
+        if (!tries->followed && tries->accepted < tries->last_begun &&
+            !(tries->others && tries->attempts == 1)) /* which shows nothing of the server */
             found = g_list_prepend(found, tries);
     }
     return g_list_sort(found, by_last);

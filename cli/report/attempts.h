@@ -9,10 +9,11 @@
 /* What a client asks for. */
 struct report_service {
     struct rpcrdma_address client, server;
-    uint32_t port; /* 0: not known */
+    uint32_t port;  /* 0: not known */
+    uint32_t iwarp; /* else RoCE or InfiniBand */
 };
 
-/* Attempts of a client since the server accepted one. */
+/* Attempts of a client since the server accepted one of it. */
 struct report_tries {
     struct report_service service; /* the key, first */
     GList age;                     /* in report_attempts.by_age */
@@ -25,7 +26,10 @@ struct report_tries {
     uint64_t first_frame;          /* that shows the first */
     struct report_connection *own; /* the first, where there was no room to keep it. Owned */
     bool followed;                 /* by another one of these hosts: that one tells */
+    uint64_t accepted;             /* frame of the latest that was, of this client */
     bool some_before;              /* of `attempts`: one was accepted behind some of them */
+    bool others;                   /* since the first of them the server accepted others: */
+    uint32_t other;                /* the latest; 0: not known which */
     uint32_t open;                 /* the same client's, accepted; 0: none */
     uint64_t open_until;           /* its last frame */
     /* how the last was refused */
@@ -45,7 +49,8 @@ void report_accepted(struct report *r, const struct rpcrdma_connection *c);
 bool report_attempt(struct report *r, const struct rpcrdma_connection *c);
 /* It is not kept otherwise: whether it is needed here, and c taken. */
 bool report_attempt_takes(struct report *r, struct report_connection *c);
-/* Those behind which nothing was accepted, by the last's number; the caller frees the list. */
+/* Those behind which nothing of their client was accepted, by the last's number; the caller frees
+ * the list. */
 GList *report_tries(const struct report *r);
 /* Attempts of more pairs of hosts than there is room for. */
 uint64_t report_attempts_left_out(const struct report *r);

@@ -51,10 +51,23 @@ static uint32_t open_beside(GList *all, const struct report_tries *tries)
         if (!report_refused_by_server(c) && (c->life.established_frame != 0 || c->messages > 0) &&
             same_hosts(c, &tries->service) &&
             (port == 0 || tries->service.port == 0 || port == tries->service.port) &&
-            c->last_frame >= tries->last_frame)
+            c->first_frame < tries->last_begun && c->last_frame >= tries->last_frame)
             open = c->number;
     }
     return open;
+}
+
+/* The server was there, then at least. */
+static void tell_others(const struct report_tries *tries, struct report_cause *cause)
+{
+    char which[32] = "";
+
+    if (tries->other != 0)
+        snprintf(which, sizeof(which), ", connection %u", (unsigned)tries->other);
+    snprintf(cause->against, sizeof(cause->against),
+             "it accepted others since the first of these%s: it may have been restarted, and the "
+             "client have given up, or it refuses this client only",
+             which);
 }
 
 /* Of several each is told by its hosts. */
@@ -63,6 +76,9 @@ static void connection_refused(struct report *r, GList *all, const struct report
 {
     const uint32_t open = open_beside(all, tries);
     struct report_cause *cause;
+    const char *of_whom = !tries->others                            ? ""
+                          : tries->carrier == RPCRDMA_CARRIER_IWARP ? " of this client's by TCP"
+                                                                    : " of this client's";
     char reason[200], tried[48] = "an attempt", within[64] = "";
     char server[ADDRESS_SIZE + 8] = "", client[ADDRESS_SIZE + 8] = "", address[ADDRESS_SIZE];
 
@@ -76,9 +92,9 @@ static void connection_refused(struct report *r, GList *all, const struct report
     }
     r->about = tries->own ? tries->own
                           : g_hash_table_lookup(r->connections, GUINT_TO_POINTER(tries->first));
-    cause =
-        report_cause_add(r, CAUSE_CONNECTION_REFUSED,
-                         tries->attempts > 1 && open == 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    cause = report_cause_add(
+        r, CAUSE_CONNECTION_REFUSED,
+        tries->attempts > 1 && open == 0 && !tries->others ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     r->about = NULL;
     cause->time_ns = MAX(tries->last_ns - tries->first_ns, 0);
     cause->frame = tries->first_frame;
@@ -91,12 +107,14 @@ static void connection_refused(struct report *r, GList *all, const struct report
         snprintf(within, sizeof(within), " within %.1f s", report_seconds(cause->time_ns));
     }
     snprintf(cause->text, sizeof(cause->text),
-             "The server%s refused %s%s to connect%s (%s), and none was accepted since.", server,
-             tried, client, within, reason);
+             "The server%s refused %s%s to connect%s (%s), and none%s was accepted since.", server,
+             tried, client, within, reason, of_whom);
     if (open != 0)
         snprintf(cause->against, sizeof(cause->against),
                  "connection %u of the same hosts was in use meanwhile: it may be one too many",
                  (unsigned)open);
+    else if (tries->others)
+        tell_others(tries, cause);
     else if (tries->attempts == 1)
         snprintf(cause->against, sizeof(cause->against),
                  "it was tried once: the client may take another port, or TCP");

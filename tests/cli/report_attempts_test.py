@@ -128,7 +128,7 @@ class Attempts(CommandTest):
                 self.assertIn(f'{report["attempts_counted"]} of them are attempts to connect, which are only counted', words)
 
     def test_accepted_between(self):
-        """Only what was refused since the last that was accepted; also where that one gave way to others."""
+        """Others were accepted between, and gave way to more: the server was not down for ever, but these were refused."""
         def talk(c, _, again):
             self.many(c, 3)
             for number in range(300):
@@ -143,9 +143,37 @@ class Attempts(CommandTest):
                 c.clock.now += SECOND
             if again:
                 self.many(c, 2)
-        report, _ = self.report(lambda c, _: talk(c, _, False))
-        self.assertEqual((report['verdict'], report['causes']), ('healthy', []))
-        self.only(lambda c, _: talk(c, _, True), 'The server refused 2 attempts to connect within 1.0 s')
+        for again, n, within in ((False, 3, '2.0'), (True, 5, '304.0')):
+            cause = self.only(lambda c, _, again=again: talk(c, _, again),
+                              f'The server refused {n} attempts to connect within {within} s', 'medium')
+            self.assertIn("and none of this client's was accepted since", cause['text'])
+            self.assertIn('it accepted others since the first of these, connection 4', cause['against'])
+
+    def test_accepted_another(self):
+        """A server that was down for long, whose client gave up: also where it takes others later, or this one by RoCE."""
+        def talk(c, _, host, iwarp):
+            if iwarp:
+                for number in range(1, 21):
+                    one = c if number == 1 else c.beside(number)
+                    one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+                    one.talk.segment(one.client, flags=SYN)
+                    one.talk.segment(one.server, flags=RST | ACK, seq=0)
+                    c.clock.now += SECOND
+            else:
+                self.many(c, 20)
+            c.clock.now += 600 * SECOND
+            rule_talk.Conversation(c.packets, number=40, clock=c.clock, hosts=(host, rule_talk.SERVER)).null()
+        for host, iwarp, by in (('10.0.0.3', False, ''), ('10.0.0.3', True, ' by TCP'), (rule_talk.CLIENT, True, ' by TCP')):
+            with self.subTest(host=host, iwarp=iwarp):
+                cause = self.only(lambda c, _, args=(host, iwarp): talk(c, _, *args),
+                                  'The server refused 20 attempts to connect within 19.0 s', 'medium')
+                self.assertIn(f"and none of this client's{by} was accepted since", cause['text'])
+                self.assertIn('connection 21: it may have been restarted', cause['against'])
+        for host in ('10.0.0.3', '10.0.0.1'):
+            def once(c, _, host=host):
+                self.many(c, 1)
+                rule_talk.Conversation(c.packets, number=40, clock=c.clock, hosts=(host, rule_talk.SERVER)).null()
+            self.assertNotIn('connection-refused', [one['cause'] for one in self.report(once)[0]['causes']])
 
     def test_clients_without_end(self):
         """One attempt of each: those that are kept are told, of the others there is a word."""
@@ -171,11 +199,11 @@ class Attempts(CommandTest):
         self.assertIn(says, self.run_command('report', '--html', '-', path, errors=1))
 
     def test_clock_set_back(self):
-        """What was accepted since has earlier times."""
+        """What was accepted since, of the same client, has earlier times."""
         def talk(c, _):
             self.many(c, 5)
             c.clock.now -= 3600 * SECOND
-            one = rule_talk.Conversation(c.packets, number=2, clock=c.clock, hosts=('10.0.0.3', rule_talk.SERVER))
+            one = rule_talk.Conversation(c.packets, number=2, clock=c.clock, hosts=('10.0.0.1', rule_talk.SERVER))
             one.null()
         path = os.path.join(self.folder, 'back.pcap')
         rules.write(path, talk, True)
