@@ -36,8 +36,17 @@ static void who_was_silent(const struct report *r, const struct report_connectio
     for (int end = 0; c && end < 2 && !text[0]; end++) {
         const struct rpcrdma_silence *silence = &c->pub.life.silence[end];
         int64_t ns, heard = silence->heard_ns - r->pipeline->clock.start_ns;
+        bool silent = connection_silent(&c->pub, end, &ns) && silence->heard_ns > 0;
 
-        if (connection_silent(&c->pub, end, &ns) && silence->heard_ns > 0)
+        if (silent && silence->heard_ns - silence->since_ns >= SECOND)
+            snprintf(text, size,
+                     " The %s did not answer%s what was sent %u times from %.3f s into the capture "
+                     "on, though it was heard at %.3f s.",
+                     end == report_server_end(&c->pub) ? "server" : "client",
+                     beside > 0 ? " on it" : "", (unsigned)silence->transmissions,
+                     report_seconds(silence->since_ns - r->pipeline->clock.start_ns),
+                     report_seconds(heard));
+        else if (silent)
             snprintf(
                 text, size,
                 " The %s stopped answering%s: it was heard last %.3f s into the capture, and one "
@@ -361,10 +370,13 @@ static void connection_left(struct report *r, const struct report_connection *c)
     if (left != 0) {
         cause->names = was ? 0 : left;
         snprintf(cause->text, sizeof(cause->text),
-                 "Connection %u failed: after %.1f s of silence the client %s connection %u in its "
+                 "Connection %u failed: after %.1f s of silence %s connection %u in its "
                  "place.%s%s%s%s",
                  (unsigned)left, report_seconds(life->down_ns),
-                 by_calls ? "went on with" : "opened", (unsigned)c->pub.number,
+                 by_calls                  ? "the client went on with"
+                 : report_refused(&c->pub) ? "the server refused"
+                                           : "the client opened",
+                 (unsigned)c->pub.number,
                  was && !by_calls && beside == 0
                      ? " The path was down: a cable, a switch, or the peer."
                      : "", /* it is not known how it ended */

@@ -55,6 +55,22 @@ class Life(CommandTest):
                 self.assertRegex(failed[0]['text'], r'The client stopped answering: it was heard last 0\.000 s into the '
                                                     r'capture, and one packet was sent to it 5 times\. Nothing closed it')
 
+    def test_heard_again(self):
+        """The link of the client is down with a Reply on its way, and up again at the end: what its queue held comes then."""
+        def away(c, _):
+            c.null()
+            c.reply(c.call(rule_talk.NULL))
+            c.packets.pop()
+            c.packets += [c.packets[-1]._replace(time_ns=c.clock.now + n * 2 * 10**9) for n in range(1, 5)]
+            c.clock.now += 8 * 10**9
+            c.call(rule_talk.NULL)
+            c.packets.pop()
+        path = os.path.join(self.folder, 'away.pcap')
+        rules.write(path, away, True)
+        failed, = [one for one in json.loads(self.run_command('report', '--json', path))['causes'] if 'failed' in one['cause']]
+        self.assertIn('The client did not answer what was sent 5 times from 0.000 s into the capture on, though it was heard at '
+                      '8.000 s.', failed['text'])
+
     def test_client_dies_over_tcp(self):
         """Over iWARP: the client's host dies with a Reply on its way, and the server's TCP repeats it until the capture ends;
         or it acknowledges the last of these."""
