@@ -254,13 +254,12 @@ static void slow_reads(struct report *r)
     if (slow->rpcs == 0 || ways_explain(r, slow))
         return;
     cause = add_slow(r, slow, false, CONFIDENCE_MEDIUM, who);
-    snprintf(cause->text, sizeof(cause->text),
-             "The client%s was slow to answer the server's RDMA Reads: %" PRIu64
-             " RPC%s of %.3g s or "
-             "more waited %.3f s in all between a Read request and its first response, with "
-             "nothing moving.",
-             who, slow->rpcs, plural(slow->rpcs), report_seconds(MAX(r->slow_ns, SECOND)),
-             report_seconds(slow->ns));
+    snprintf(
+        cause->text, sizeof(cause->text),
+        "The client%s was slow to answer the server's RDMA Reads: %" PRIu64 " RPC%s of %.3g s or "
+        "more waited %.3f s in all between a Read request and its first response, with "
+        "nothing moving.",
+        who, slow->rpcs, plural(slow->rpcs), report_seconds(r->slow_ns), report_seconds(slow->ns));
     snprintf(cause->against, sizeof(cause->against),
              "the way to the client may be long, or PAUSE frames may have stopped it: capture at "
              "the client, too");

@@ -141,7 +141,7 @@ static int run(const struct command *command, int argc, char **argv)
         {"html", 0, 0, G_OPTION_ARG_FILENAME, &choice.html,
          "Write the report to this file, with charts, instead; - is standard output", "OUT.html"},
         {"slow", 0, 0, G_OPTION_ARG_CALLBACK, on_slow,
-         "Call a server slow that takes most of this time for an RPC (1000)", "MS"},
+         "Call a server, or a client that is read from, slow that takes most of this time (1000)", "MS"},
         {"trace", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &choice.traces,
          "A kernel's trace of the same time, client's or server's, as text; repeatable", "FILE"},
         POINTS_JOBS(&jobs),

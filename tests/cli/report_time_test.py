@@ -124,6 +124,7 @@ class Time(CommandTest):
         self.assertEqual(self.pulls(answer_ns=400 * MS), [])
         one, = self.pulls('--slow', '100', answer_ns=400 * MS)
         self.assertEqual((one['cause'], one['rpcs']), ('slow-client', 3))
+        self.assertIn('3 RPCs of 0.1 s or more waited 1.2', one['text'])
 
     def test_far_away(self):
         """The way explains it: not twice. Unless the answers take much longer than the way."""
