@@ -224,6 +224,6 @@ const char *report_doubt(const struct report *r, unsigned which)
 
 bool report_all_answered(const struct report *r)
 {
-    return r->n_causes > 0 && r->rpcs > 0 && r->resent == 0 && r->unanswered == 0 &&
+    return r->n_causes > 0 && r->answered > 0 && r->resent == 0 && r->unanswered == 0 &&
            r->causes[r->n_causes - 1].id != CAUSE_RPCS_FAILED;
 }

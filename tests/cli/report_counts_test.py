@@ -292,7 +292,8 @@ class Page(CommandTest):
 
     def test_all_answered(self):
         said = 'All RPCs were answered in the end.'
-        for arguments, want in ((('--slow', '2', capture()), True), ((capture(),), False)):
+        for arguments, want in ((('--slow', '2', capture()), True), ((capture(),), False),
+                                (('-f', 'src host 192.168.77.1', capture()), False)): # no Call
             text, page = self.both(*arguments)
             self.assertEqual((said in text, said in page), (want, want))
 
