@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/delivery.h"
 #include "flow/rpc/check.h"
 
 /* RDMA to what is not open: what it was to. Memory that a Call offered is the Requester's own again
@@ -158,8 +159,11 @@ bool rpc_check_astray(struct flow_rpcs *rpcs, struct flow_conn *conn,
 void rpc_check_before_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                            const struct flow_region *region)
 {
+    const struct flow_delivery *calls = rpc_delivery_towards(t->conn, 1 - t->pub.caller_end);
     struct rpc_conn *c = rpc_of(t->conn);
 
+    if (calls && flow_delivery_acked_early(calls))
+        return; /* the directions' times do not fit: the Call was there before */
     /* the Call that offered it before may be what is missing */
     if (c->astray.length == 0 || c->astray_reported || !flow_conn_saw_all(t->conn) ||
         c->astray.handle != region->handle || c->astray.end != region->end ||
