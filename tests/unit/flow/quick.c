@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What passes by the quick lane (flow/quick.c) gives what it gives by way of events: the same
  * operations, once with the cache of directions, and once without, when nothing passes there. And
- * what is counted without a message made of it (message/plain.c) counts as others do. */
+ * what is counted or followed without a message made of it (message/plain.c, rpc/plain.c) is as
+ * others are. */
 #include "random.h"
 #include "rig.h"
 
@@ -14,6 +15,7 @@ struct disturbance {
     uint32_t lost, twice, swapped, cut, other;
     uint32_t unacked; /* of Acks: lost */
     bool bulk;        /* RPCs with data that RDMA moves */
+    bool again;       /* each Reply is given by two Sends */
 };
 
 struct world {
@@ -72,6 +74,12 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
     note(world, transaction->call.frame);
     note(world, transaction->reply.frame);
     note(world, (uint64_t)transaction->latency_ns);
+    note(world, (uint64_t)transaction->call_time_ns);
+    note(world, transaction->call_frame << 32 | transaction->reply_frame);
+    note(world, transaction->program + transaction->procedure);
+    note(world, transaction->call_length << 32 | transaction->reply_length);
+    note(world, (uint64_t)transaction->credits_granted << 32 | transaction->transmissions);
+    note(world, (uint64_t)transaction->complete << 1 | transaction->retransmitted);
     note_findings(world, transaction->findings, transaction->n_findings);
 }
 
@@ -145,6 +153,19 @@ static struct rpcrdma_op make(uint8_t *data, uint32_t number)
         op.len = op.caplen = rig_call(data, xid, 100003, 0);
     else if (part == 2)
         op.len = op.caplen = rig_reply(data, xid, 0);
+    return op;
+}
+
+/* A Call, its Reply, the same once more but for the first ones, and the Ack of both. */
+static struct rpcrdma_op make_again(uint8_t *data, uint32_t number)
+{
+    uint32_t xid = number / PER_RPC, part = number % PER_RPC;
+    bool reply = part == 1 || (part == 2 && xid >= CONNS), sent = part == 0 || reply;
+    struct rpcrdma_op op = between(!reply, 0, sent ? RPCRDMA_OP_SEND : RPCRDMA_OP_ACK,
+                                   PSN + xid + (part > 0) * xid + (reply && part == 2), data);
+
+    if (sent)
+        op.len = op.caplen = reply ? rig_reply(data, xid, 0) : rig_call(data, xid, 100003, 0);
     return op;
 }
 
@@ -252,7 +273,9 @@ static void feed(struct world *world, struct rpcrdma_flow *flow, const struct di
 
     for (uint32_t at = 0; at < OPS; at += 2) {
         for (uint32_t i = 0; i < 2; i++) {
-            ops[i] = by->bulk ? make_bulk(data[i], at + i) : make(data[i], at + i);
+            ops[i] = by->bulk    ? make_bulk(data[i], at + i)
+                     : by->again ? make_again(data[i], at + i)
+                                 : make(data[i], at + i);
             if (random_below(100) < by->other)
                 change(&ops[i]);
             if (random_below(100) < by->unacked && ops[i].kind == RPCRDMA_OP_ACK)
@@ -328,7 +351,7 @@ static struct world count(const struct disturbance *by, bool plain, bool quick)
     flow = rpcrdma_flow_new(&config, &sink);
     assert_non_null(flow);
     assert_true(flow->counts_only);
-    flow->counts_only = plain;
+    flow->counts_only = flow->plain_unseen = plain;
     random_again();
     feed(&world, flow, by, quick);
     world.messages = flow->plain_message.xid; /* of the latest */
@@ -351,6 +374,55 @@ static void compare_counts(const struct disturbance *by)
     assert_int_equal(plain.log, slow.log);
 }
 
+static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
+{
+    note(context, stream->xid + stream->direction);
+    note(context, (uint64_t)stream->time_ns + stream->len);
+    note(context, (uint64_t)stream->rpc->present << 32 | stream->rpc->body_off);
+    note(context, stream->call ? stream->call->procedure : UINT64_MAX);
+}
+
+/* RPCs are followed, and nobody sees messages, or (told) those that break something. */
+static struct world follow(const struct disturbance *by, bool told, bool plain)
+{
+    struct world world = {.log = 0};
+    uint64_t passed = 0;
+    struct rpcrdma_flow_config config = {.all = true, .credits = told, .delivery = true};
+    struct rpcrdma_flow_sink sink = {.message = told ? on_message : NULL,
+                                     .finding = on_finding,
+                                     .transaction = on_transaction,
+                                     .payload_stream = told ? NULL : on_payload_stream,
+                                     .credits = told ? on_credits : NULL,
+                                     .without_findings = told ? &passed : NULL,
+                                     .context = &world};
+    struct rpcrdma_flow *flow;
+
+    config.size = sizeof(config);
+    sink.size = sizeof(sink);
+    flow = rpcrdma_flow_new(&config, &sink);
+    assert_non_null(flow);
+    flow->plain_unseen = plain;
+    random_again();
+    feed(&world, flow, by, true);
+    world.quick = flow->plain_message.xid; /* of the latest */
+    assert_true(rpcrdma_flow_end(flow));
+    rpcrdma_flow_free(flow);
+    note(&world, passed);
+    return world;
+}
+
+static void compare_followed(const struct disturbance *by)
+{
+    for (int told = 0; told < 2; told++) {
+        struct world plain = follow(by, told, true), made = follow(by, told, false);
+
+        assert_int_equal(made.quick, 0);
+        assert_true(plain.quick > 0 || by->other == HALF || by->again);
+        assert_int_equal(plain.transactions, made.transactions);
+        assert_int_equal(plain.log, made.log);
+    }
+}
+
 static void test_undisturbed(void **state)
 {
     const struct disturbance none = {0};
@@ -358,9 +430,12 @@ static void test_undisturbed(void **state)
 
     (void)state;
     assert_true(quick.quick > OPS - 100);
-    assert_int_equal(quick.transactions, OPS / PER_RPC);
     compare(&none);
     compare_counts(&none);
+    compare_followed(&none);
+    quick = follow(&none, false, true);
+    assert_int_equal(quick.quick, OPS / PER_RPC - 1);
+    assert_int_equal(quick.transactions, OPS / PER_RPC);
     assert_int_equal(count(&none, true, true).messages, OPS / PER_RPC - 1);
 }
 
@@ -376,6 +451,17 @@ static void test_bulk(void **state)
     assert_int_equal(quick.transactions, OPS / PER_BULK);
     compare(&none);
     compare_counts(&none);
+    compare_followed(&none);
+}
+
+/* Of a Call that was answered nothing is taken by the short way. */
+static void test_answered_again(void **state)
+{
+    const struct disturbance again = {.again = true};
+
+    (void)state;
+    assert_true(follow(&again, true, true).quick > 0);
+    compare_followed(&again);
 }
 
 static void test_disturbed(void **state)
@@ -393,9 +479,11 @@ static void test_disturbed(void **state)
 
         compare(&by);
         compare_counts(&by);
+        compare_followed(&by);
         by.bulk = true;
         compare(&by);
         compare_counts(&by);
+        compare_followed(&by);
     }
 }
 
@@ -404,6 +492,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_undisturbed),
         cmocka_unit_test(test_bulk),
+        cmocka_unit_test(test_answered_again),
         cmocka_unit_test(test_disturbed),
     };
 

@@ -347,7 +347,7 @@ static void test_bound_told(void **state)
     struct flow_call *each;
 
     (void)state;
-    messages->slot_at[FLOW_CALL_RPC] = 0;
+    messages->rpcs_followed = false;
     for (uint32_t xid = 0; xid < MESSAGE_CALLS + 2; xid++) {
         call(xid);
         each = flow_call_excess(conn);
