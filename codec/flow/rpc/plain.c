@@ -48,7 +48,7 @@ static RPCRDMA_INLINE void reply(struct flow_rpcs *rpcs, struct flow_conn *conn,
     t->pub.has_credits = true;
     t->pub.credits_granted = m->credits;
     rpc_reply_plain(rpcs, t, send, part);
-    rpc_finish(rpcs, t);
+    rpc_finish_plain(rpcs, t);
 }
 
 RPCRDMA_HOT void flow_rpc_plain(struct flow_rpcs *rpcs, struct flow_conn *conn,

@@ -290,6 +290,8 @@ void rpc_hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_unhold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_forget_reads(struct rpc_transaction *t);
 void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+/* The same of a plain Call whose plain Reply has come: neither chunks nor parts are to be freed. */
+void rpc_finish_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_cut_short(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
                                   uint32_t xid, struct flow_call *call);

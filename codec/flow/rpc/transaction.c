@@ -256,6 +256,41 @@ static bool length_of_time(struct flow_rpcs *rpcs, struct rpc_transaction *t, bo
     return false;
 }
 
+/* What its messages say of it as a whole. */
+static void conclude(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    struct rpcrdma_transaction *pub = &t->pub;
+
+    pub->complete = t->call_complete && t->reply_complete;
+    pub->has_latency = t->has_call && pub->reply_frame != 0;
+    pub->latency_ns = pub->has_latency ? pub->reply_time_ns - pub->call_time_ns : 0;
+    if (pub->reply_frame < pub->call_frame && pub->latency_ns < 0) {
+        pub->has_latency = false; /* the capture shows them in the wrong order */
+        pub->latency_ns = 0;
+    }
+    pub->has_latency = length_of_time(rpcs, t, pub->has_latency, "RPC", &pub->latency_ns);
+    pub->has_response = pub->has_latency;
+    pub->response_ns = pub->latency_ns;
+}
+
+/* Nothing more is taken for it. */
+static void give(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    if (!rpc_park(rpcs, t))
+        rpc_emit(rpcs, t);
+    else if (rpcs->context->sink.answered && !rpcs->context->memory.failed)
+        rpcs->context->sink.answered(rpcs->context->sink.context, rpc_public_of(t));
+}
+
+void rpc_finish_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    conclude(rpcs, t);
+    if (t->slot)
+        rpc_slot_end(rpcs, t);
+    unlist(rpcs, t);
+    give(rpcs, t);
+}
+
 /* Tells it, with what was found on the way, and forgets it. */
 void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
@@ -282,24 +317,12 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (t->dropped)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_MEMORY_LIMIT, 0, NULL,
                         flow_memory_limit(&rpcs->context->memory), 0, 0);
-    pub->complete = t->call_complete && t->reply_complete;
-    pub->has_latency = t->has_call && pub->reply_frame != 0;
-    pub->latency_ns = pub->has_latency ? pub->reply_time_ns - pub->call_time_ns : 0;
-    if (pub->reply_frame < pub->call_frame && pub->latency_ns < 0) {
-        pub->has_latency = false; /* the capture shows them in the wrong order */
-        pub->latency_ns = 0;
-    }
-    pub->has_latency = length_of_time(rpcs, t, pub->has_latency, "RPC", &pub->latency_ns);
+    conclude(rpcs, t);
     pub->rdma_ns = t->rdma_last_ns - t->rdma_first_ns;
     pub->rdma_last_frame = t->rdma_last_frame;
     pub->has_rdma = length_of_time(rpcs, t, t->rdma_last_frame != 0, "RDMA", &pub->rdma_ns);
-    pub->has_response = pub->has_latency;
-    pub->response_ns = pub->latency_ns;
     end(rpcs, t);
-    if (!rpc_park(rpcs, t))
-        rpc_emit(rpcs, t);
-    else if (rpcs->context->sink.answered && !rpcs->context->memory.failed)
-        rpcs->context->sink.answered(rpcs->context->sink.context, rpc_public_of(t));
+    give(rpcs, t);
 }
 
 /* It ends before its time: the tracker is full, or its XID is used again. */
