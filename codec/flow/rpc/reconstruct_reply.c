@@ -139,7 +139,7 @@ static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         rpc_session_reply_size(rpcs, t);
 }
 
-/* Its Call's chunks or operations say what its results have to be. */
+/* Its Call's operations say what its results have to be. */
 RPCRDMA_RARE static bool check_compound(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                                         const struct flow_send *send, const struct rpc_part *part,
                                         const struct rpcrdma_rpc *rpc)
