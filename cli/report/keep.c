@@ -82,8 +82,6 @@ static void count_no_more(struct report *r, uint32_t number)
 {
     struct page *page = g_hash_table_lookup(r->tallies, page_key(number));
 
-    if (number == r->tallied)
-        r->tallied = 0;
     empty(&page->tallies[number % PAGE]);
     page->used &= ~page_bit(number);
     if (page->used == 0)
@@ -367,14 +365,16 @@ static struct report_tally *tally_of(struct report *r, const struct rpcrdma_conn
     return t;
 }
 
-/* An RPC asks for the same several times. */
+/* It hangs on the connection: an RPC asks for it several times, and it is fetched ahead so. */
 struct report_tally *report_tally_of(struct report *r, const struct rpcrdma_connection *pub)
 {
-    if (pub->number == 0 || pub->number != r->tallied) {
-        r->tally = tally_of(r, pub);
-        r->tallied = r->tally ? pub->number : 0;
+    struct report_tally *t = pub->user;
+
+    if (!t) {
+        t = tally_of(r, pub);
+        rpcrdma_connection_set_user(pub, t);
     }
-    return r->tally;
+    return t;
 }
 
 /* -- its end ---------------------------------------------------------------------------------- */
@@ -521,6 +521,7 @@ void report_ended(struct report *r, const struct rpcrdma_connection *pub)
 
     r->ending = NULL;
     r->n_connections = MAX(r->n_connections, pub->number);
+    rpcrdma_connection_set_user(pub, NULL); /* it is counted no more from here on */
     c->pub = *pub;
     for (int end = 0; end < 2; end++) {
         c->has_path[end] = pub->path[end] != NULL;

@@ -16,6 +16,7 @@
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
 #include "rpcs/latency.h"
+#include "times.h"
 
 enum {
     REPORT_SLOWEST = 10,
@@ -401,8 +402,6 @@ struct report {
     guint most_pages, detailed; /* there is room for; that have their detail */
     guint moments;              /* of those: struct report_moments, REPORT_UNENDED at most */
     uint32_t refused;           /* the highest number that there was no room for */
-    uint32_t tallied;           /* the number last asked for that is counted, 0: none; and its: */
-    struct report_tally *tally;
     GHashTable *connections; /* by number, of struct report_connection: those that are kept */
     guint most_connections;  /* that there is room for */
     GQueue recent, pinned, one_ways;  /* of those, by their end, ... */
@@ -454,8 +453,19 @@ int report_server_end(const struct rpcrdma_connection *connection);
 void report_passes(void *context, const struct source_packet *one);
 /* rpcrdma_flow's operations, after it has seen them: pipeline.op_done. */
 void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
-/* The bin of that time, for which all may be widened. */
-struct report_bin *report_bin_at(struct report *report, int64_t time_ns);
+struct report_bin *report_another_bin(struct report *report, int64_t since_start_ns);
+/* The bin of that time, for which all may be widened. Nearly always the one before, which takes no
+ * division. */
+static inline struct report_bin *report_bin_at(struct report *r, int64_t time_ns)
+{
+    int64_t since = time_less(time_ns, r->pipeline->clock.start_ns);
+
+    if (since < 0)
+        since = 0;
+    return r->bin && since >= r->bin_since_ns && since - r->bin_since_ns < r->bin_ns
+               ? r->bin
+               : report_another_bin(r, since);
+}
 /* Of the one of that number, which may be new; NULL: more than are counted. */
 struct report_tally *report_tally_of(struct report *report,
                                      const struct rpcrdma_connection *connection);

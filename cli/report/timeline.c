@@ -26,7 +26,7 @@ static void widen(struct report *r)
     r->bin_ns *= 2;
 }
 
-static struct report_bin *another_bin(struct report *r, int64_t since)
+struct report_bin *report_another_bin(struct report *r, int64_t since)
 {
     unsigned at;
 
@@ -38,18 +38,6 @@ static struct report_bin *another_bin(struct report *r, int64_t since)
     r->bin_since_ns = (int64_t)at * r->bin_ns;
     r->bin = &r->bins[at];
     return r->bin;
-}
-
-/* Nearly always the one before, which takes no division. */
-struct report_bin *report_bin_at(struct report *r, int64_t time_ns)
-{
-    int64_t since = time_less(time_ns, r->pipeline->clock.start_ns);
-
-    if (since < 0)
-        since = 0;
-    return r->bin && since >= r->bin_since_ns && since - r->bin_since_ns < r->bin_ns
-               ? r->bin
-               : another_bin(r, since);
 }
 
 /* Calls that were in flight until then, though nothing was sent. */

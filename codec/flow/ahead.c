@@ -16,6 +16,17 @@ static const struct flow_delivery *delivery_of(const struct flow_direction *dir)
     return dir ? dir->delivery : NULL;
 }
 
+/* What the caller hung on it: that may be anything. */
+static void fetch_user(const struct rpcrdma_connection *pub)
+{
+    enum { LINE = 64 };
+
+    if (!pub->user)
+        return;
+    __builtin_prefetch(pub->user);
+    __builtin_prefetch((const char *)pub->user + LINE);
+}
+
 /* What follows deliveries looks at: the life with each Call. */
 static void fetch_followed(struct flow_conn *const *conns, size_t n)
 {
@@ -62,8 +73,10 @@ void rpcrdma_flow_ahead(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
         last = conns[n_conns++] = dirs[i]->conn;
         flow_conn_fetch(flow->conns, last);
     }
-    for (size_t i = 0; flow->rpcs && i < n_conns; i++)
+    for (size_t i = 0; flow->rpcs && i < n_conns; i++) {
         flow_rpc_fetch(conns[i]);
+        fetch_user(flow_conn_public_const(conns[i]));
+    }
     for (size_t i = 0; i < n; i++)
         if (dirs[i]->conn)
             flow_message_fetch(flow->messages, dirs[i]->conn, 1 - dirs[i]->index, of[i]);

@@ -251,8 +251,8 @@ RPCRDMA_API bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdm
  * For captures of many connections, where waiting for memory is most of the time: n operations that
  * come soon, of which carrier, addresses and dst_qpn are known, at most RPCRDMA_FLOW_AHEAD of them;
  * `data` is NULL where kind and payload are not known, too.
- * What is known of their connections is brought into the processor's cache; nothing else changes.
- * Not worth it unless rpcrdma_flow_crowded.
+ * What is known of their connections, and 128 bytes from their `user` on, is brought into the
+ * processor's cache; nothing else changes. Not worth it unless rpcrdma_flow_crowded.
  */
 enum { RPCRDMA_FLOW_AHEAD = 64 };
 RPCRDMA_API void rpcrdma_flow_ahead(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
