@@ -177,6 +177,8 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     struct report *r = context;
     struct rpc rpc = details_of(r->details, t);
 
+    if (t->has_latency)
+        groups_expect_latency(r->clients, rpc_client(t), t->latency_ns);
     r->rpcs++;
     r->no_call += t->call_frame == 0;
     r->unanswered += report_has_no_reply(t);
@@ -186,7 +188,6 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     if (t->has_latency)
         latency_add(&r->latency, t->latency_ns);
     groups_add(r->operations, &rpc);
-    note_client(r, &rpc);
     report_status(r, t, rpc.nfs);
     report_note_responder(r, t);
     note_spent(r, t);
@@ -202,6 +203,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     }
     for (size_t i = 0; i < t->n_findings; i++)
         note_rule(r, &t->findings[i]);
+    note_client(r, &rpc);
     details_done(r->details, t);
     kernel_transaction(r->kernel, t);
 }
@@ -239,8 +241,14 @@ static void note_message(struct report *r, const struct rpcrdma_flow_message *m,
     struct report_tally *tally = report_tally_of(r, m->connection);
     bool call = m->direction == RPCRDMA_DIRECTION_CALL;
 
-    if (call && m->sender_end >= 0)
-        groups_expect(r->clients, &m->connection->end[m->sender_end].address);
+    if (m->sender_end >= 0) {
+        const struct rpcrdma_endpoint *end = m->connection->end;
+
+        if (call)
+            groups_expect_soon(r->clients, &end[m->sender_end].address);
+        else
+            groups_expect(r->clients, &end[1 - m->sender_end].address);
+    }
     if (call && report_begins_rpc(m))
         *(chunk ? &r->calls_chunk : &r->calls_inline) += 1;
     else if (m->direction == RPCRDMA_DIRECTION_REPLY && report_begins_rpc(m))

@@ -326,17 +326,44 @@ static struct group *find_recent(struct groups *groups, const struct rpc *rpc)
     return key.group;
 }
 
+static const struct groups_recent *place(const struct groups *groups,
+                                         const struct rpcrdma_address *client)
+{
+    return &groups->recent[address_mix(client) & (groups->n_recent - 1)];
+}
+
+void groups_expect_soon(const struct groups *groups, const struct rpcrdma_address *client)
+{
+    const struct groups_recent *recent = place(groups, client);
+
+    __builtin_prefetch(recent);
+    __builtin_prefetch((const char *)(recent + 1) - 1);
+}
+
 void groups_expect(const struct groups *groups, const struct rpcrdma_address *client)
 {
     enum { LINE = 64, SUMS = offsetof(struct group, latency.octave) };
-    const struct group *group = groups->recent[address_mix(client) & (groups->n_recent - 1)].group;
+    const struct group *group = place(groups, client)->group;
 
     if (!group)
         return;
+    __builtin_prefetch(&group->latency.octave[groups->octave]);
     for (size_t at = 0; at < SUMS; at += LINE)
         __builtin_prefetch((const char *)group + at);
     __builtin_prefetch(&group->n_phases);
     __builtin_prefetch(&group->stalled_ns);
+}
+
+void groups_expect_latency(struct groups *groups, const struct rpcrdma_address *client, int64_t ns)
+{
+    const struct group *group = place(groups, client)->group;
+    size_t bucket = bucket_of(ns > 0 ? (uint64_t)ns : 0, LATENCY_EXACT_BITS);
+    const uint32_t *octave;
+
+    groups->octave = bucket / LATENCY_FINE;
+    octave = group ? group->latency.octave[groups->octave] : NULL;
+    if (octave)
+        __builtin_prefetch(&octave[bucket % LATENCY_FINE]);
 }
 
 void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *one)

@@ -96,6 +96,7 @@ struct groups {
     struct group key;             /* of lookups */
     struct groups_recent *recent; /* by what they are known by; a power of two */
     size_t n_recent;
+    size_t octave; /* of the latency expected last */
 };
 
 /* "operation", "client", ... False for anything else. */
@@ -111,8 +112,12 @@ size_t groups_ends(const struct rpcrdma_address *server, const struct rpcrdma_ad
 
 struct groups *groups_new(enum groups_by by, int64_t interval_ns, size_t max_bytes);
 void groups_free(struct groups *groups);
-/* An RPC of the client comes soon: its group is brought into the processor's cache. */
+/* An RPC of the client comes: its group is brought into the processor's cache, in steps with other
+ * work between, as each needs what the one before asked for. By the Call: where the group is; by
+ * the Reply: the group; by what is known then, before groups_add: where its latency is counted. */
+void groups_expect_soon(const struct groups *groups, const struct rpcrdma_address *client);
 void groups_expect(const struct groups *groups, const struct rpcrdma_address *client);
+void groups_expect_latency(struct groups *groups, const struct rpcrdma_address *client, int64_t ns);
 struct group *groups_add(struct groups *groups, const struct rpc *rpc);
 /* Files that were counted twice, as their handles were learned later, become one: at the end. */
 void groups_settle(struct groups *groups, struct nfs_paths *paths);
