@@ -120,12 +120,74 @@ static void connection_refused(struct report *r, GList *all, const struct report
                  "it was tried once: the client may take another port, or TCP");
 }
 
+/* Of one server's port. */
+static bool same_service(const struct report_tries *a, const struct report_tries *b)
+{
+    return a->service.port == b->service.port &&
+           memcmp(&a->service.server, &b->service.server, sizeof(a->service.server)) == 0;
+}
+
+/* A server that many clients are refused by is one cause: that of the client that tried most, and
+ * how many others there are. attempts 0: it is not known how many. */
+static void refused_many(struct report *r, GList *all, const struct report_tries *most,
+                         uint64_t clients, uint64_t attempts)
+{
+    char address[2][ADDRESS_SIZE], told[sizeof(r->causes->text)], tried[64] = "";
+    struct report_cause *cause;
+    int n[2];
+
+    connection_refused(r, all, most, true);
+    cause = &r->causes[r->n_causes - 1];
+    n[0] = (int)address_format(&most->service.server, address[0]);
+    n[1] = (int)address_format(&most->service.client, address[1]);
+    g_strlcpy(told, cause->text, sizeof(told));
+    if (attempts > 0)
+        snprintf(tried, sizeof(tried), "%" PRIu64 " attempts to connect in all, ", attempts);
+    snprintf(cause->text, sizeof(cause->text),
+             "The server %.*s refused %s%" PRIu64 " clients, %s%.*s most often. %.600s", n[0],
+             address[0], report_attempts_left_out(r) > 0 ? "at least " : "", clients, tried, n[1],
+             address[1], told);
+    cause->count = attempts;
+    if (cause->confidence != CONFIDENCE_HIGH && most->attempts == 1) {
+        cause->confidence = CONFIDENCE_HIGH; /* that was the doubt: others tried, too */
+        cause->against[0] = '\0';
+    }
+}
+
 void causes_of_attempts(struct report *r)
 {
+    enum { FEW = 3 }; /* clients, that are told each */
     GList *tries = report_tries(r), *all = report_connections(r);
+    bool several = tries && tries->next;
 
-    for (GList *one = tries; one; one = one->next)
-        connection_refused(r, all, one->data, tries->next != NULL);
-    g_list_free(tries);
+    while (tries) {
+        const struct report_tries *most = tries->data;
+        GList *same = NULL, *others = NULL;
+        uint64_t clients = 0, attempts = 0;
+        bool uncounted = false;
+
+        for (GList *one = tries; one; one = one->next) {
+            const struct report_tries *of = one->data;
+
+            if (!same_service(of, tries->data)) {
+                others = g_list_prepend(others, one->data);
+                continue;
+            }
+            same = g_list_prepend(same, one->data);
+            clients++;
+            attempts += of->attempts;
+            uncounted |= of->attempts > 1 && of->some_before;
+            if (of->attempts > most->attempts)
+                most = of;
+        }
+        same = g_list_reverse(same);
+        if (clients > FEW)
+            refused_many(r, all, most, clients, uncounted ? 0 : attempts);
+        for (GList *one = same; one && clients <= FEW; one = one->next)
+            connection_refused(r, all, one->data, several);
+        g_list_free(same);
+        g_list_free(tries);
+        tries = g_list_reverse(others);
+    }
     g_list_free(all);
 }

@@ -191,12 +191,32 @@ class Attempts(CommandTest):
         rules.write(path, talk, True)
         report = json.loads(self.run_command('report', '--json', path, errors=1))
         cause = report['causes'][0]
-        self.assertEqual((cause['src'], cause['count'], cause['confidence']), ('10.0.0.9', 150, 'high'))
-        self.assertIn('refused at least 150 attempts by 10.0.0.9 to connect within 1490.0 s', cause['text'])
-        self.assertEqual(report['attempts_left_out'] + sum(one['count'] for one in report['causes']), 2800)
+        self.assertEqual((len(report['causes']), cause['src'], cause['confidence']), (1, '10.0.0.9', 'high'))
+        self.assertIn(f'The server {rule_talk.SERVER} refused at least 1024 clients, 1173 attempts to connect in all, 10.0.0.9 most '
+                      f'often. The server {rule_talk.SERVER} refused at least 150 attempts by 10.0.0.9 to connect within 1490.0 s',
+                      cause['text'])
+        self.assertEqual(report['attempts_left_out'] + cause['count'], 2800)
         says = f'nd {report["attempts_left_out"]} refused attempts to connect, told by no cause: more clients tried'
         self.assertIn(says, self.run_command('report', path, errors=1))
         self.assertIn(says, self.run_command('report', '--html', '-', path, errors=1))
+
+    def test_clients_of_a_server(self):
+        """More than three of one server's are one cause, each server's its own; of fewer each is told."""
+        for clients, servers, want in ((4, 1, 1), (3, 1, 3), (5, 2, 2)):
+            def talk(c, _, clients=clients, servers=servers):
+                for n in range(clients * servers):
+                    one = rule_talk.Conversation(c.packets, number=1, clock=c.clock,
+                                                 hosts=(f'10.0.0.{n // servers}', f'192.0.2.{1 + n % servers}'))
+                    one.client.qpn, one.talk.local_id = 0x10000 + n, 0x10000 + n
+                    one.talk.datagram(one.client, cm.req(one.talk.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn, 5,
+                                                         *one.hosts))
+                    one.talk.datagram(one.server, cm.rej(0, one.talk.local_id, INVALID_SERVICE))
+                    c.clock.now += SECOND
+            causes = self.report(talk)[0]['causes']
+            self.assertEqual([one['count'] for one in causes], [clients * servers // want] * want)
+            for one in causes:
+                self.assertEqual((f'refused {clients} clients, {clients} attempts to connect in all' in one['text'],
+                                  one['confidence'] == 'high'), (want != 3, want != 3), one)
 
     def test_clock_set_back(self):
         """What was accepted since, of the same client, has earlier times."""
