@@ -147,7 +147,7 @@ enum rpcrdma_chunk_kind {
     RPCRDMA_CHUNK_READ,  /* a data item of the Call (or of a Reply: RFC 5666's Read-Read model) */
     RPCRDMA_CHUNK_WRITE, /* a data item of the Reply */
     RPCRDMA_CHUNK_REPLY, /* the whole Reply */
-    RPCRDMA_CHUNK_COUNT /* how many there are */
+    RPCRDMA_CHUNK_COUNT  /* how many there are */
 };
 
 /* One packet of RDMA that moves bytes of a chunk, or asks for them; reported each time it is seen,
