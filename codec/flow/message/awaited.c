@@ -24,7 +24,7 @@ static void release(struct flow_messages *messages, struct message_awaited *a)
 
 static void drop(struct flow_messages *messages, struct message_awaited *a)
 {
-    flow_table_remove(&messages->awaited.table, a->sent.key);
+    flow_table_remove(&messages->awaited.table, flow_mix(a->sent.key));
     release(messages, a);
 }
 
@@ -60,22 +60,24 @@ RPCRDMA_RARE void message_awaited_add(struct flow_messages *messages, const stru
 {
     struct flow_memory *memory = &messages->context->memory;
     struct flow_table *table = &messages->awaited.table;
-    struct message_awaited *a = message_awaited_entry(messages, sent->key);
+    struct message_awaited *a;
+    void **at;
 
-    if (a) { /* of other hosts, with the same hash */
-        a->sent = *sent;
-        return;
-    }
     if (table->count >= messages->awaited.look)
         look_through(messages);
     a = flow_table_ready(table, memory) ? flow_alloc(memory, sizeof(*a)) : NULL;
     if (!a)
         return;
+    at = flow_table_claim(table, flow_mix(sent->key));
+    if (!at) { /* of other hosts, with the same hash: once in 2^32 */
+        flow_release(memory, a, sizeof(*a));
+        return;
+    }
+    *at = a;
     a->sent = *sent;
     if (!TAILQ_FIRST(&messages->awaited.list))
         TAILQ_INIT(&messages->awaited.list);
     TAILQ_INSERT_TAIL(&messages->awaited.list, a, by_age);
-    flow_table_add(table, memory, sent->key, a);
 }
 
 void message_awaited_return(struct flow_messages *messages, uint64_t key, struct flow_sent *place)

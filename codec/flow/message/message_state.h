@@ -200,7 +200,7 @@ struct flow_messages {
     struct flow_sent *sent; /* MESSAGE_SENT of them; NULL: none yet */
     void *sent_memory;      /* in which they are. Owned */
     struct {
-        struct flow_table table; /* by key */
+        struct flow_table table; /* by key, whose XIDs are counted: mixed */
         TAILQ_HEAD(, message_awaited) list;
         size_t look; /* how many there may be before they are looked through */
     } awaited;
@@ -322,7 +322,9 @@ void message_awaited_return(struct flow_messages *messages, uint64_t key, struct
 static inline struct message_awaited *message_awaited_entry(const struct flow_messages *messages,
                                                             uint64_t key)
 {
-    return messages->awaited.table.count > 0 ? flow_table_get(&messages->awaited.table, key) : NULL;
+    return messages->awaited.table.count > 0
+               ? flow_table_get(&messages->awaited.table, flow_mix(key))
+               : NULL;
 }
 static inline struct flow_sent *message_awaited_find(const struct flow_messages *messages,
                                                      uint64_t key)

@@ -103,12 +103,21 @@ static RPCRDMA_INLINE bool may_wait(const struct flow_messages *messages,
     return (call && call->xid == xid) || messages->calls.count > 0;
 }
 
-/* What the place of a Call has: the same Call, sent before on another connection, or nothing. */
-RPCRDMA_RARE static bool look_back(struct flow_messages *messages, struct flow_sent *e,
-                                   uint64_t key, const struct rpcrdma_connection *pub)
+/* The caller has more Calls than are kept, and its oldest goes. */
+static bool given_up(struct flow_conn *conn, int sender, const struct flow_sent *sent)
 {
+    return message_conn_of(conn)->n_calls[sender] > MESSAGE_CALLS &&
+           sent->calls == message_calls_of(conn, sender);
+}
+
+/* What the place of a Call has: the same Call, sent before on another connection, or nothing. */
+RPCRDMA_RARE static bool look_back(struct flow_messages *messages, struct flow_conn *conn,
+                                   int sender, struct flow_sent *e, uint64_t key)
+{
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+
     if (e->key != key) {
-        if (message_sent_waits(messages, e))
+        if (message_sent_waits(messages, e) && !given_up(conn, sender, e))
             message_awaited_add(messages, e);
         e->connection = 0;
         message_awaited_return(messages, key, e);
@@ -141,7 +150,7 @@ note(struct flow_messages *messages, struct flow_conn *conn, int sender,
     e = &messages->sent[place];
     *remembered = (uint32_t)place + 1;
     if (RPCRDMA_SELDOM(e->key == key || messages->awaited.table.count > 0 || may_wait(messages, e)))
-        before = look_back(messages, e, key, pub);
+        before = look_back(messages, conn, sender, e, key);
     if (!before) {
         e->key = key;
         e->first_frame = send->frame;
