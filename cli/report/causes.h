@@ -46,12 +46,17 @@ int report_gave_up(const struct report_connection *c);
  */
 guint report_answered_beside(const struct report *r, const struct report_connection *c,
                              int64_t since_ns, int64_t until_ns);
+/* likewise of other clients of this server, ... */
+guint report_answered_others(const struct report *r, const struct report_connection *c,
+                             int64_t since_ns, int64_t until_ns);
 /* ... and those to the same server that had answers before and behind it: it was not restarted. */
 guint report_survived(const struct report *r, const struct report_connection *c, int64_t since_ns,
                       int64_t until_ns);
 /* What that says, and that it is no surer than medium. */
 #define REPORT_BESIDE_ROOM 320
 void report_tell_beside(guint n, char text[REPORT_BESIDE_ROOM]);
+/* What other clients' say: of the server, and nothing of the path. */
+void report_tell_others(guint n, char text[REPORT_BESIDE_ROOM]);
 
 /* causes_one_way.c: of some connections the capture lacks one direction. told: that it does of all
  */

@@ -46,6 +46,24 @@ guint report_answered_beside(const struct report *r, const struct report_connect
     return n;
 }
 
+guint report_answered_others(const struct report *r, const struct report_connection *c,
+                             int64_t since_ns, int64_t until_ns)
+{
+    GHashTableIter each;
+    gpointer one;
+    guint n = 0;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (until_ns > since_ns && g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *other = one;
+
+        n += report_compare_hosts(other, c, true) == 0 &&
+             report_compare_hosts(other, c, false) != 0 && same_port(other, c) &&
+             answered(&other->answers, since_ns, until_ns);
+    }
+    return n;
+}
+
 guint report_survived(const struct report *r, const struct report_connection *c, int64_t since_ns,
                       int64_t until_ns)
 {
@@ -69,5 +87,13 @@ void report_tell_beside(guint n, char text[REPORT_BESIDE_ROOM])
              " RPCs of the same two hosts were answered all that time on %u other connection%s: "
              "neither the server nor the whole path was down, but this queue pair, or one of "
              "several paths (ECMP or a LAG, which choose by the UDP or TCP source port).",
+             n, n == 1 ? "" : "s");
+}
+
+void report_tell_others(guint n, char text[REPORT_BESIDE_ROOM])
+{
+    snprintf(text, REPORT_BESIDE_ROOM,
+             " RPCs of other clients were answered all that time on %u connection%s to this "
+             "server: that was not down, but the path to this client was, or its adapter or host.",
              n, n == 1 ? "" : "s");
 }

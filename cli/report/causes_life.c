@@ -180,6 +180,25 @@ static void lease_ran_out(struct report_cause *cause, const struct report_restar
         restart->stale, plural(restart->stale), restart->stale == 1 ? "s" : "", restart->frame);
 }
 
+/* Connections whose Calls were answered meanwhile. */
+struct beside {
+    guint same, others; /* of the same hosts; else of other clients */
+};
+
+static struct beside look_beside(const struct report *r, const struct report_connection *c,
+                                 int64_t since_ns, int64_t until_ns, char text[REPORT_BESIDE_ROOM])
+{
+    struct beside by = {.same = report_answered_beside(r, c, since_ns, until_ns)};
+
+    if (by.same > 0)
+        report_tell_beside(by.same, text);
+    else
+        by.others = report_answered_others(r, c, since_ns, until_ns);
+    if (by.others > 0)
+        report_tell_others(by.others, text);
+    return by;
+}
+
 static void connection_failed(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
@@ -189,10 +208,11 @@ static void connection_failed(struct report *r, const struct report_connection *
     struct report_cause *cause;
     const char *maybe;
     char silent[200], others[REPORT_BESIDE_ROOM] = "";
-    guint beside =
+    struct beside by =
         refused || stuck_ns > 0 || (from && heard_to_the_end(from))
-            ? 0
-            : report_answered_beside(r, c, c->trouble.resent_since_ns, c->trouble.resent_until_ns);
+            ? (struct beside){0}
+            : look_beside(r, c, c->trouble.resent_since_ns, c->trouble.resent_until_ns, others);
+    guint beside = by.same;
 
     if (from && report_remote_error(from)) { /* that tells why */
         if (refused || restart.stale > 0)
@@ -214,9 +234,7 @@ static void connection_failed(struct report *r, const struct report_connection *
                  "fault, not the path.",
                  report_seconds(stuck_ns), stuck_ns >= SECOND ? "is" : "may be");
     else
-        who_was_silent(r, from, beside, silent, sizeof(silent));
-    if (beside > 0)
-        report_tell_beside(beside, others);
+        who_was_silent(r, from, beside + by.others, silent, sizeof(silent));
     maybe = refused ? NULL
             : stuck_ns > 0 && stuck_ns < SECOND
                 ? "the Nak may have been lost, or all that it sent again"
@@ -242,7 +260,7 @@ static void connection_failed(struct report *r, const struct report_connection *
              c->trouble.resent == 1 ? "was" : "were", (unsigned)c->pub.number,
              report_seconds(cause->time_ns),
              refused ? " Meanwhile connections were refused: nothing listened at the server."
-             : stuck_ns > 0 || !from || beside > 0 || given_up
+             : stuck_ns > 0 || !from || others[0] || given_up
                  ? "" /* it is not known, or told by others */
              : heard_to_the_end(from)
                  ? " Packets of both ends passed until it was closed: the path was not down."
@@ -307,6 +325,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
     uint32_t left;
     bool by_calls;
     char silent[160], tried[80] = "", told[200], others[REPORT_BESIDE_ROOM] = "";
+    struct beside by;
     guint beside;
     const struct report_restart restart = {.stale = c->trouble.stale,
                                            .frame = c->trouble.stale_frame,
@@ -351,11 +370,10 @@ static void connection_left(struct report *r, const struct report_connection *c)
             return;
         }
     }
-    beside = report_answered_beside(r, c, life->down_since_ns,
-                                    time_plus(life->down_since_ns, life->down_ns));
-    if (beside > 0)
-        report_tell_beside(beside, others);
-    who_was_silent(r, was, beside, silent, sizeof(silent));
+    by = look_beside(r, c, life->down_since_ns, time_plus(life->down_since_ns, life->down_ns),
+                     others);
+    beside = by.same;
+    who_was_silent(r, was, beside + by.others, silent, sizeof(silent));
     if (attempts > 0)
         snprintf(tried, sizeof(tried), " Before, %" PRIu64 " attempt%s got no answer%s.", attempts,
                  plural(attempts), heard ? "" : " that arrived");
@@ -377,7 +395,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
                  : report_refused(&c->pub) ? "the server refused"
                                            : "the client opened",
                  (unsigned)c->pub.number,
-                 was && !by_calls && beside == 0
+                 was && !by_calls && !others[0]
                      ? " The path was down: a cable, a switch, or the peer."
                      : "", /* it is not known how it ended */
                  tried, silent, others);
@@ -443,7 +461,7 @@ static void connection_lost(struct report *r, const struct report_connection *c)
     char silent[160], told[200], others[REPORT_BESIDE_ROOM] = "";
     bool heard = true;
     int64_t since_ns;
-    guint beside;
+    struct beside by;
 
     if (c->pub.life.next != 0)
         return;
@@ -458,11 +476,9 @@ static void connection_lost(struct report *r, const struct report_connection *c)
     if (attempts == 0 &&
         (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c) || report_remote_error(c)))
         return;
-    beside = report_answered_beside(r, c, since_ns, c->pub.last_time_ns); /* it looks at all */
-    if (beside > 0) {
-        report_tell_beside(beside, others);
-        who_was_silent(r, c, beside, silent, sizeof(silent));
-    }
+    by = look_beside(r, c, since_ns, c->pub.last_time_ns, others); /* it looks at all */
+    if (by.same + by.others > 0)
+        who_was_silent(r, c, by.same + by.others, silent, sizeof(silent));
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->rpcs = report_unanswered(c);
     cause->time_ns = MAX(c->pub.last_time_ns - since_ns, 0);

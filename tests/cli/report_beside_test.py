@@ -71,26 +71,27 @@ class Beside(CommandTest):
             c.packets.sort(key=lambda packet: packet.time_ns)
         return self.report_of(talk)['causes']
 
+    @staticmethod
+    def unheard(one):
+        xid = one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+        one.packets.pop()
+        one.packets += [one.packets[-1]._replace(time_ns=one.clock.now + n * SECOND // 2) for n in range(1, 6)]
+        return xid
+
     def test_others_are_answered(self):
         """The path, the server and the client's adapter are in order: others used them all that time."""
-        def unheard(one):
-            xid = one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
-            one.packets.pop()
-            one.packets += [one.packets[-1]._replace(time_ns=one.clock.now + n * SECOND // 2) for n in range(1, 6)]
-            return xid
-
         def server(one):
             one.talk.datagram(one.server, cm.dreq(one.talk.remote_id, one.talk.local_id, one.client.qpn))
             one.talk.datagram(one.client, cm.drep(one.talk.local_id, one.talk.remote_id))
         for end, says, not_says in (
-                (unheard, 'answered all that time on 3 other connections: neither the server', 'The path or the peer'),
+                (self.unheard, 'answered all that time on 3 other connections: neither the server', 'The path or the peer'),
                 (lambda one: None, 'answered all that time on 3 other connections: neither the server', 'The path was down'),
                 (server, 'while 3 other connections to it went on: it was not restarted', 'it was restarted')):
             cause = self.one_of_four(end)[0]
             self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'))
             self.assertIn(says, cause['text'])
             self.assertNotIn(not_says, cause['text'])
-        text = self.one_of_four(unheard, beside=False)[0]['text']
+        text = self.one_of_four(self.unheard, beside=False)[0]['text']
         self.assertNotIn('other connections', text)
         cause, = self.one_of_four(lambda one: one.talk.disconnect() and None)
         self.assertEqual(cause['cause'], 'client-restarted')
@@ -102,7 +103,7 @@ class Beside(CommandTest):
             one.server, cm.dreq(one.talk.remote_id, one.talk.local_id, one.client.qpn)), clients=True)
         self.assertEqual(cause['cause'], 'connection-failed')
         self.assertIn('3 other connections to it went on: it was not restarted', cause['text'])
-        cause, = self.one_of_four(lambda one: None, clients=True)
+        cause, = self.one_of_four(lambda one: None, clients=True, beside=False)
         self.assertIn('The path was down', cause['text'])
 
     def test_whose_state_is_lost(self):
@@ -135,6 +136,20 @@ class Beside(CommandTest):
                                  (['server-restarted'] if want else []))
                 self.assertEqual('It was not restarted, as 1 other connection' in report['causes'][0]['text'], beside and own)
                 self.assertEqual('1 Call of it came again on connection 3, 5.0 s after' in report['causes'][0]['text'], want and own)
+
+    def test_other_clients_are_answered(self):
+        """The server was not down, and did not stop answering but one client: the path to that one was, or the client."""
+        for end, confidence in ((self.unheard, 'high'), (lambda one: None, 'medium')):
+            for beside in (True, False):
+                cause = self.one_of_four(end, clients=True, beside=beside)[0]
+                self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', confidence))
+                told = ('RPCs of other clients were answered all that time on 3 connections to this server: that was not down, but '
+                        'the path to this client was, or its adapter or host.')
+                self.assertEqual(told in cause['text'], beside, cause['text'])
+                self.assertNotEqual('The path or the peer was down' in cause['text'] or 'The path was down' in cause['text'], beside)
+                if confidence == 'high':
+                    self.assertEqual('The server stopped answering on it' in cause['text'], beside, cause['text'])
+                    self.assertIn('The server stopped answering', cause['text'])
 
     def test_closed_as_idle(self):
         """nfsd closes what was idle for 6 minutes: that is no restart, and until the client comes again nothing is down. A
