@@ -32,13 +32,36 @@ static void tell_survived(struct report_cause *cause, guint survived)
              survived, survived == 1 ? "" : "s");
 }
 
+/* Its answers on the next connection show that the server lost its state. */
+static void tell_lost_state(struct report_cause *cause, const struct report_connection *was,
+                            const struct report_connection *c, guint survived)
+{
+    const struct report_trouble *trouble = &c->trouble;
+
+    cause->rpcs = trouble->stale;
+    snprintf(cause->text, sizeof(cause->text),
+             "The server was restarted: it closed connection %u, after %.1f s accepted connection "
+             "%u, and gave %" PRIu64
+             " answer%s there that only a server without its former state gives. The path was not "
+             "down.",
+             (unsigned)was->pub.number, report_seconds(cause->time_ns), (unsigned)c->pub.number,
+             trouble->stale, plural(trouble->stale));
+    if (cause->time_ns > LEASE_NS) {
+        cause->confidence = CONFIDENCE_MEDIUM;
+        snprintf(cause->against, sizeof(cause->against),
+                 "the client was away for that long: its lease may have run out");
+    }
+    if (survived > 0)
+        tell_survived(cause, survived);
+}
+
 bool report_server_was_down(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *was = report_numbered(r, c->pub.life.previous);
     const struct rpcrdma_life *ended;
     struct report_cause *cause;
     uint64_t attempts = 0;
-    bool by_server;
+    bool by_server, lost = c->trouble.stale > 0;
     guint survived;
 
     while (was && report_refused(&was->pub)) {
@@ -72,14 +95,19 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
         return false;
     survived = report_survived(r, c, ended->ended_ns, c->pub.first_time_ns);
     cause = report_cause_add(
-        r, attempts == 0 && survived > 0 ? CAUSE_CONNECTION_FAILED : CAUSE_SERVER_RESTARTED,
-        by_server && attempts > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+        r,
+        attempts == 0 && survived > 0 && !lost ? CAUSE_CONNECTION_FAILED : CAUSE_SERVER_RESTARTED,
+        by_server && (attempts > 0 || lost) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     cause->time_ns = c->pub.life.established_ns > ended->ended_ns && ended->ended_ns != 0
                          ? c->pub.life.established_ns - ended->ended_ns
                          : c->pub.life.down_ns;
     cause->frame = ended->ended_frame != 0 ? ended->ended_frame : c->pub.first_frame;
     report_cause_lasted(cause, attempts > 0 ? REPORT_FAILED_REFUSED : REPORT_FAILED_CLOSED,
                         time_less(c->pub.first_time_ns, cause->time_ns), c->pub.first_time_ns);
+    if (attempts == 0 && lost) {
+        tell_lost_state(cause, was, c, survived);
+        return true;
+    }
     if (attempts == 0 && survived > 0) {
         snprintf(
             cause->text, sizeof(cause->text),

@@ -172,6 +172,28 @@ class Beside(CommandTest):
             self.assertIn('in place of #1', second)
             self.assertEqual('down for' in second, idle == 60)
 
+    def test_closed_and_state_lost(self):
+        """The server closes a connection that is in use, and what it answers on the next shows that it was restarted: or that
+        its client was away for longer than a lease lasts."""
+        for away, stale, confidence, against in ((2, 3, 'high', None), (60, 3, 'medium', 'its lease may have run out'),
+                                                 (2, 0, 'medium', 'no attempt that it refused was captured')):
+            def talk(c, _, away=away, stale=stale):
+                c.getattr()
+                c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+                c.talk.datagram(c.client, cm.drep(c.talk.local_id, c.talk.remote_id))
+                c.clock.now += away * SECOND
+                one = c.beside(2)
+                one.xid = c.xid
+                one.getattr()
+                for _ in range(stale): # NFS4ERR_BADSESSION
+                    one.reply(rules_nfs4.call(one), rules_nfs4.results([struct.pack('>II', rules_nfs4.SEQUENCE, 10052)], 10052))
+            cause, = self.report_of(talk)['causes']
+            self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs']), ('server-restarted', confidence, stale))
+            self.assertIn(against or '', cause.get('against', ''))
+            self.assertEqual('against' in cause, against is not None)
+            self.assertEqual('and gave 3 answers there that only a server without its former state gives' in cause['text'], stale > 0)
+            self.assertEqual('had done with the client' in cause['text'], stale == 0)
+
     def test_stood_still(self):
         """The client stands still for 9 s: the Reply comes thrice, and then it acknowledges each of these; or one only, as
         where the others were lost."""
