@@ -95,16 +95,43 @@ static enum packets_part has_frame(struct trace *trace, const struct rpcrdma_tra
                : packets_has(trace->packets, t);
 }
 
+static uint64_t begins(const struct rpcrdma_transaction *t)
+{
+    return t->call_frame != 0 ? t->call_frame : t->reply_frame;
+}
+
+/* A Call that its client sent again on the next connection is reported when that is answered, and
+ * the first sending when its connection ends. */
+static void on_same_xid(struct trace *trace, const struct rpcrdma_transaction *t)
+{
+    const unsigned most = sizeof(trace->other) / sizeof(trace->other[0]);
+    uint64_t other = begins(t), later;
+
+    if (!trace->one.found) {
+        keep(trace, t);
+        return;
+    }
+    if (other < begins(&trace->one.transaction)) {
+        other = begins(&trace->one.transaction);
+        keep(trace, t);
+    }
+    trace->others++;
+    for (unsigned i = 0; i < MIN(trace->others, most); i++)
+        if (i + 1 == trace->others || trace->other[i] > other) {
+            later = trace->other[i];
+            trace->other[i] = other;
+            other = later;
+        }
+}
+
 static void on_transaction(void *context, const struct rpcrdma_transaction *t)
 {
     struct trace *trace = context;
     const struct traced *one = &trace->one;
 
     if (trace->by_xid) {
-        if (t->xid == trace->xid && !one->found)
-            keep(trace, t);
-        else
-            trace->others += t->xid == trace->xid;
+        if (t->xid == trace->xid)
+            on_same_xid(trace, t);
     } else if (trace->by_frame) {
         enum packets_part part =
             trace->part == PACKETS_PART ? PACKETS_NO_PART : has_frame(trace, t);
@@ -143,6 +170,20 @@ static int parse(const struct command *command, struct trace *trace, const char 
 }
 
 /* Where the RPC was found. */
+static void tell_others(const struct trace *trace)
+{
+    const unsigned most = sizeof(trace->other) / sizeof(trace->other[0]);
+    char frames[128] = "";
+    size_t n = 0;
+
+    for (unsigned i = 0; i < MIN(trace->others, most); i++)
+        n += (size_t)snprintf(frames + n, sizeof(frames) - n, "%s%" PRIu64, i > 0 ? ", " : "",
+                              trace->other[i]);
+    complain("%" PRIu64 " more %s this XID, from frame%s %s%s on; --frame chooses", trace->others,
+             trace->others == 1 ? "RPC has" : "RPCs have", trace->others == 1 ? "" : "s", frames,
+             trace->others > most ? ", ..." : "");
+}
+
 static void show(struct trace *trace, const struct options *options, struct out *out)
 {
     if (trace->one.complete_at)
@@ -156,8 +197,7 @@ static void show(struct trace *trace, const struct options *options, struct out 
         complain("the first packets of it are left out: more than %u lie in between",
                  (unsigned)trace->packets->size);
     if (trace->others > 0)
-        complain("%" PRIu64 " more %s this XID; --frame chooses", trace->others,
-                 trace->others == 1 ? "RPC has" : "RPCs have");
+        tell_others(trace);
 }
 
 static int run(const struct command *command, int argc, char **argv)

@@ -33,7 +33,8 @@ struct trace {
     uint32_t xid;
     uint64_t frame;
     struct traced one;
-    uint64_t others;       /* that were asked for by XID, too */
+    uint64_t others;       /* that were asked for by XID, too, */
+    uint64_t other[4];     /* and where the first of these begin */
     struct kernel *kernel; /* NULL: no --trace */
     GArray *rows;          /* of struct row, at the end */
 };

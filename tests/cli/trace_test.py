@@ -97,6 +97,24 @@ class Trace(CommandTest):
         for frame, xid in enumerate((1, 1, 2, 2, 1, 1, 2, 2), 1):
             self.assertIn(f'XID 0x{xid:08x}', self.run_command('trace', '--frame', str(frame), self.path), frame)
 
+    def test_first_with_an_xid(self):
+        """A Call without Reply, sent again on the next connections: the first is what was asked for, though it ends last."""
+        out, clock = [], talk.Clock()
+        for qpn in range(20, 26):
+            one = talk.Talk(out, talk.End('10.0.0.1', qpn, 100), talk.End('10.0.0.2', qpn + 100, 500), clock)
+            one.connect(0x01064e51)
+            one.send(one.client, struct.pack('>7I', 7, 1, 32, 0, 0, 0, 0) + struct.pack('>6I', 7, 0, 2, 100003, 3, 0) + bytes(16))
+            if qpn > 20:
+                one.send(one.server, struct.pack('>7I', 7, 1, 32, 0, 0, 0, 0) + struct.pack('>3I', 7, 1, 0) + bytes(12))
+            clock.now += 2 * 10**9
+        pcap.write(self.path, out)
+        calls = [json.loads(line)['call_frame'] for line in self.run_command('rpcs', '--json', self.path).splitlines()]
+        self.assertEqual((len(calls), min(calls)), (6, 4))
+        packets = self.run_command('trace', '--json', '--xid', '7', self.path, errors=1).splitlines()
+        self.assertEqual(json.loads(packets[0])['frame'], min(calls))
+        self.assertIn('5 more RPCs have this XID, from frames ' + ', '.join(map(str, sorted(calls)[1:5])) + ', ... on; --frame chooses',
+                      self.stderr)
+
 
 if __name__ == '__main__':
     unittest.main()
