@@ -48,7 +48,7 @@ int describe_chosen(const struct command *command, const char *names, unsigned *
     return status;
 }
 
-int describe_columns(const struct options *options)
+int describe_columns(const struct options *options, unsigned wanted)
 {
     struct out out;
     int status = begin_output(options, &out);
@@ -57,7 +57,7 @@ int describe_columns(const struct options *options)
     if (status != OPTIONS_GO_ON)
         return status;
     for (enum table_id table = 0; table < N_TABLES; table++)
-        for (size_t i = 0; i < tables[table].n_columns; i++) {
+        for (size_t i = 0; wanted >> table & 1 && i < tables[table].n_columns; i++) {
             const struct column *column = &tables[table].columns[i];
             const char *help = column_help(column);
 

@@ -12,8 +12,8 @@
  * separate; for all where it is NULL. */
 int describe_chosen(const struct command *command, const char *names, unsigned *wanted);
 
-/* Prints what the tables have, an object per column. */
-int describe_columns(const struct options *options);
+/* Prints what the tables that are wanted have, an object per column. */
+int describe_columns(const struct options *options, unsigned wanted);
 
 /* Prints the statements that make them in another database; `cluster` may be NULL. */
 int describe_sql(const struct command *command, const struct options *options, const char *engine,

@@ -388,7 +388,9 @@ static int run(const struct command *command, int argc, char **argv)
 
     e.rows.pipeline = &e.pipeline;
     if (status == OPTIONS_GO_ON && choice.schema) {
-        status = describe_columns(&options);
+        status = describe_chosen(command, choice.tables, &e.rows.tables);
+        if (status == OPTIONS_GO_ON)
+            status = describe_columns(&options, e.rows.tables);
     } else if (status == OPTIONS_GO_ON && choice.sql) {
         status = describe_sql(command, &options, choice.sql, choice.cluster);
     } else if (status == OPTIONS_GO_ON) {
