@@ -271,12 +271,14 @@ static void put_rest(struct check *check, const struct pipeline *pipeline, struc
     json_end(&json);
 }
 
-static void tell_end(struct check *check, const struct pipeline *pipeline, struct out *out)
+static void tell_end(struct check *check, const struct pipeline *pipeline, bool nothing,
+                     struct out *out)
 {
     const struct check_report report = {.options = &check->options,
                                         .tally = &check->tally,
                                         .input = pipeline->options,
                                         .problems = check->problems,
+                                        .nothing = nothing,
                                         .out = out,
                                         .clock = &pipeline->clock};
 
@@ -345,7 +347,7 @@ static int look(struct check *check, const struct options *options, struct out *
         complain("%" PRIu64 " %s summed up as (others): more connections than --max-memory holds",
                  check->tally.others, check->tally.others == 1 ? "finding is" : "findings are");
     nothing = status == EXIT_DONE && nothing_to_check(check, &pipeline);
-    tell_end(check, &pipeline, out);
+    tell_end(check, &pipeline, nothing, out);
     if (status == EXIT_DONE && format == CHECK_JSON && !check->options.summary && !check->warned &&
         check->shown == 0)
         put_clean(check, &pipeline, out);

@@ -85,7 +85,8 @@ static char *skipped(const struct check_report *report, enum rpcrdma_rule_id id)
         if (unmet >> bit & 1)
             return tally_reason(report->tally, bit);
     if (report->tally->count[id] == 0 && report->problems->len > 0)
-        return g_strdup("not all of the input could be read");
+        return g_strdup(report->nothing ? "there is no RPC-over-RDMA"
+                                        : "not all of the input could be read");
     return NULL;
 }
 

@@ -14,6 +14,7 @@ struct check_report {
     const struct tally *tally;
     const struct options *input; /* files or devices */
     const GPtrArray *problems;   /* why not all of it could be read: texts */
+    bool nothing;                /* it could, and there is no RPC-over-RDMA: a problem, too */
     struct out *out;
     const struct view_clock *clock;
 };

@@ -132,7 +132,9 @@ class Input(command.CommandTest):
             for quiet in ((), ('-q',)):
                 self.assertEqual(self.run_command('check', *quiet, path, status=2), '')
                 self.assertIn(f'{path}: no RPC-over-RDMA: {len(packets)} packets', self.stderr)
-            self.assertIn('nothing to check', self.run_command('check', '--format', 'junit', path, status=2))
+            said = self.run_command('check', '--format', 'junit', path, status=2)
+            self.assertIn('nothing to check', said)
+            self.assertIn('<skipped message="there is no RPC-over-RDMA"/>', said)
             self.assertIn('"executionSuccessful":false', self.run_command('check', '--format', 'sarif', path, status=2))
             self.run_command('check', '-q', path, command.capture())  # one among others
             self.run_command('check', '-q', '-f', 'udp port 1', command.capture(), status=2)
