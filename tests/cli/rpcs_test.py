@@ -81,6 +81,30 @@ class Lines(CommandTest):
         lines = self.run_command('rpcs', os.path.join(self.folder, 'reply-undelivered', 'breaks.pcap')).splitlines()
         self.assertEqual([line.count('Reply not delivered') for line in lines if 'not delivered' in line], [1])
 
+    def test_not_delivered_for_long(self):
+        """A Reply that came twice without an Ack, and a minute later the connection is closed; or its Ack came at once."""
+        path = os.path.join(self.folder, 'again.pcap')
+        for closed in (True, False):
+            packets, clock = [], talk.Clock()
+            one = talk.Talk(packets, talk.End('10.0.0.1', 17, 100), talk.End('10.0.0.2', 18, 500), clock)
+            one.connect(0x01064e51)
+            for xid in range(1, 4):
+                header = struct.pack('>7I', xid, 1, 32, 0, 0, 0, 0)
+                one.send(one.client, header + struct.pack('>10I', xid, 0, 2, 100003, 3, 0, 0, 0, 0, 0))
+                if xid == 3 and closed:
+                    one.packet(one.server, roce.SEND_ONLY, one.server.psn, header + struct.pack('>6I', xid, 1, 0, 0, 0, 0),
+                               ack_request=True, solicited=True)
+                    clock.now += 2 * 10**9
+                one.send(one.server, header + struct.pack('>6I', xid, 1, 0, 0, 0, 0))
+            if closed:
+                packets.pop()
+            clock.now += 60 * 10**9
+            one.disconnect()
+            pcap.write(path, packets)
+            last = json.loads(self.run_command('rpcs', '--json', path).splitlines()[-1])
+            self.assertEqual((last['reply_delivery']['state'], 'latency_ns' in last),
+                             ('not_delivered', False) if closed else ('delivered', True))
+
     def test_time_since_the_line_before(self):
         """-t d is that of the line which is printed before, in whatever order."""
         for path in (self.SLICED, capture('iwarp-nfs41-mini')):

@@ -165,6 +165,13 @@ bool flow_delivery_over(const struct flow_delivery *d, bool psn, uint32_t last)
     return t && t->delivered;
 }
 
+bool flow_delivery_in_vain(const struct flow_delivery *d, bool psn, uint32_t last)
+{
+    const struct transmission *t = d->started ? transmission_at(d, near(d, last, psn)) : NULL;
+
+    return t && !d->ended && !t->delivered && t->times > 1 && proves(d, t);
+}
+
 void flow_delivery_served(struct flow_delivery *d, uint32_t psn)
 {
     uint64_t at = position_of_psn(d, psn);

@@ -8,6 +8,7 @@
 
 enum {
     PARKED_MOST = RPCRDMA_BOUND(4096, 4),
+    KEPT_MOST = RPCRDMA_BOUND(256, 2),
     UNHEARD_MOST = 4, /* while no answer of the client was ever seen */
 };
 /* A sender gives up long before (IBTA volume 1 section 9.7.6.1.3: eight times its timeout). */
@@ -18,9 +19,30 @@ static void unlink_parked(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     struct rpc_conn *c = rpc_of(t->conn);
 
     TAILQ_REMOVE(&c->parked, t, parked);
-    TAILQ_REMOVE(&rpcs->parked, t, all_parked);
-    rpcs->n_parked--;
+    if (t->kept) {
+        rpcs->n_kept--;
+    } else {
+        TAILQ_REMOVE(&rpcs->parked, t, all_parked);
+        rpcs->n_parked--;
+    }
+    t->kept = false;
     c->n_parked--;
+}
+
+/* Its Reply was sent again, and no answer came though others did: the connection's end shows that
+ * it never arrived. */
+static bool stays(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+{
+    const struct flow_delivery *d = rpc_delivery_towards(t->conn, 1 - t->reply_place.sender);
+    bool psn = flow_conn_public_const(t->conn)->carrier != RPCRDMA_CARRIER_IWARP;
+
+    return t->kept || (d && rpcs->n_kept < KEPT_MOST && t->reply_place.set &&
+                       flow_delivery_in_vain(d, psn, t->reply_place.last));
+}
+
+static bool expired(const struct rpc_transaction *t, int64_t now_ns)
+{
+    return now_ns - t->pub.reply_time_ns > PARKED_NS;
 }
 
 /* No longer known, or known now: then t->pub.reply says it. False: it keeps waiting. */
@@ -30,7 +52,7 @@ static RPCRDMA_INLINE bool settled(const struct flow_rpcs *rpcs, struct rpc_tran
     struct rpcrdma_delivery *reply = &t->pub.reply;
     bool psn = flow_conn_public_const(t->conn)->carrier != RPCRDMA_CARRIER_IWARP;
 
-    if (!d || rpcs->context->time_ns - t->pub.reply_time_ns > PARKED_NS ||
+    if (!d || (expired(t, rpcs->context->time_ns) && !stays(rpcs, t)) ||
         (!flow_delivery_answered(d) && (!t->has_call || rpc_of(t->conn)->n_parked > UNHEARD_MOST)))
         return true;
     if (t->reply_place.set && flow_delivery_waits(d, psn, t->reply_place.last))
@@ -106,9 +128,16 @@ void flow_rpc_time(struct flow_rpcs *rpcs, int64_t now_ns)
 {
     struct rpc_transaction *t;
 
-    while ((t = TAILQ_FIRST(&rpcs->parked)) && now_ns - t->pub.reply_time_ns > PARKED_NS) {
-        unlink_parked(rpcs, t);
-        rpc_emit(rpcs, t);
+    while ((t = TAILQ_FIRST(&rpcs->parked)) && expired(t, now_ns)) {
+        if (stays(rpcs, t)) {
+            TAILQ_REMOVE(&rpcs->parked, t, all_parked);
+            rpcs->n_parked--;
+            rpcs->n_kept++;
+            t->kept = true;
+        } else {
+            unlink_parked(rpcs, t);
+            rpc_emit(rpcs, t);
+        }
     }
 }
 

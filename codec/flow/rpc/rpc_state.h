@@ -143,7 +143,8 @@ struct rpc_transaction {
     int64_t held_ns[2];       /* all of them */
     uint64_t rdma_last_frame; /* the packet of rdma_last_ns; 0: there was none */
     TAILQ_ENTRY(rpc_transaction) parked;     /* of its connection */
-    TAILQ_ENTRY(rpc_transaction) all_parked; /* of all that are */
+    TAILQ_ENTRY(rpc_transaction) all_parked; /* of all that are, but for: */
+    bool kept;                               /* parked until the connection ends */
     uint64_t last_frame; /* of the last RDMA packet, for the frame that completes the Call */
     int64_t last_ns;
     struct flow_findings *findings; /* NULL: none */
@@ -187,6 +188,7 @@ struct rpc_conn {
 struct flow_rpcs {
     struct flow_context *context;
     struct flow_messages *messages;
+    uint32_t n_kept;                            /* transactions: see parked.c */
     const struct rpcrdma_flow_message *in_hand; /* NULL: none */
     bool in_hand_emitted;                       /* its RPC message, to the sink */
     struct flow_regions regions;
