@@ -157,8 +157,7 @@ static void make_one(const struct report *r, struct report_cause *const *all, gu
         times += i == 0 || all[i]->since_ns > until_ns;
         if (all[i]->time_ns > 0) /* else another cause has what it cost */
             lasted_ns = time_plus(
-                lasted_ns,
-                MAX(time_less(all[i]->until_ns, MAX(all[i]->since_ns, until_ns)), 0));
+                lasted_ns, MAX(time_less(all[i]->until_ns, MAX(all[i]->since_ns, until_ns)), 0));
         until_ns = MAX(until_ns, all[i]->until_ns);
         first_until_ns = MIN(first_until_ns, all[i]->until_ns);
         longest_ns = MAX(longest_ns, all[i]->time_ns);

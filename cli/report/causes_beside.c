@@ -4,6 +4,7 @@
 #include "report/causes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "times.h"
 
@@ -19,14 +20,60 @@ static bool spans(const struct report_answers *answers, int64_t since_ns, int64_
     return answers->first_ns != 0 && answers->first_ns < since_ns && answers->last_ns > until_ns;
 }
 
+/* What is told less precisely where two pauses become one. */
+static int64_t blurred(const struct report_pause *pause)
+{
+    const struct report_pause *next = pause + 1;
+    const struct report_pause *less = pause->ns < next->ns ? pause : next;
+
+    return time_plus(time_less(next->since_ns, pause->until_ns),
+                     time_less(less->until_ns, less->since_ns));
+}
+
+void report_pause(struct report_pauses *pauses, int64_t since_ns, int64_t until_ns)
+{
+    struct report_pause all[REPORT_PAUSES + 1];
+    unsigned n = pauses->n, at = 0;
+
+    memcpy(all, pauses->at, sizeof(pauses->at));
+    all[n++] = (struct report_pause){since_ns, until_ns, time_less(until_ns, since_ns)};
+    if (n > REPORT_PAUSES) {
+        for (unsigned i = 1; i + 1 < n; i++)
+            if (blurred(&all[i]) < blurred(&all[at]))
+                at = i;
+        all[at].until_ns = all[at + 1].until_ns;
+        all[at].ns = MAX(all[at].ns, all[at + 1].ns);
+        memmove(&all[at + 1], &all[at + 2], (--n - at - 1) * sizeof(all[0]));
+    }
+    memcpy(pauses->at, all, n * sizeof(all[0]));
+    pauses->n = n;
+}
+
+/* The longest in that time; of all, where that is all that is known. */
+static int64_t pause_within(const struct report_connection *c, int64_t since_ns, int64_t until_ns)
+{
+    int64_t longest_ns = MIN(c->answers.pause_ns, REPORT_PAUSE_NS);
+
+    if (c->pauses.n == 0)
+        return c->answers.pause_ns;
+    for (unsigned i = 0; i < c->pauses.n; i++) {
+        const struct report_pause *pause = &c->pauses.at[i];
+        int64_t common_ns =
+            time_less(MIN(pause->until_ns, until_ns), MAX(pause->since_ns, since_ns));
+
+        longest_ns = MAX(longest_ns, MIN(pause->ns, common_ns));
+    }
+    return longest_ns;
+}
+
 /* A break in all of them would have left a pause of as long in each, or half as long where it was
- * over before the client came again. */
-static bool answered(const struct report_answers *answers, int64_t since_ns, int64_t until_ns)
+ * over before the client came again. What they paused before and since is no sign of it. */
+static bool answered(const struct report_connection *c, int64_t since_ns, int64_t until_ns)
 {
     int64_t lasted_ns = time_less(until_ns, since_ns);
 
-    return spans(answers, time_plus(since_ns, lasted_ns / 4), until_ns - lasted_ns / 4) &&
-           answers->pause_ns <= lasted_ns / 4;
+    return spans(&c->answers, time_plus(since_ns, lasted_ns / 4), until_ns - lasted_ns / 4) &&
+           pause_within(c, since_ns, until_ns) <= lasted_ns / 4;
 }
 
 guint report_answered_beside(const struct report *r, const struct report_connection *c,
@@ -40,8 +87,7 @@ guint report_answered_beside(const struct report *r, const struct report_connect
     while (until_ns > since_ns && g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *other = one;
 
-        n += other != c && report_same_hosts(other, c) &&
-             answered(&other->answers, since_ns, until_ns);
+        n += other != c && report_same_hosts(other, c) && answered(other, since_ns, until_ns);
     }
     return n;
 }
@@ -59,7 +105,7 @@ guint report_answered_others(const struct report *r, const struct report_connect
 
         n += report_compare_hosts(other, c, true) == 0 &&
              report_compare_hosts(other, c, false) != 0 && same_port(other, c) &&
-             answered(&other->answers, since_ns, until_ns);
+             answered(other, since_ns, until_ns);
     }
     return n;
 }

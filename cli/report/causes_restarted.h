@@ -10,7 +10,7 @@
  */
 struct report_restart {
     bool refused;
-    uint64_t stale, frame;       /* such answers, and the first one's */
+    uint64_t stale, frame;      /* such answers, and the first one's */
     int64_t since_ns, until_ns; /* when it was down, at most */
 };
 

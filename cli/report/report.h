@@ -37,6 +37,7 @@ enum {
     REPORT_RETRIES = 4,       /* transmissions without an answer: an end is taken for dead */
     REPORT_SLOW_READS_OF = 8,
     REPORT_SERVERS = 64,         /* whose failures are told each */
+    REPORT_PAUSES = 6,           /* of the answers on one connection */
     REPORT_ONE_READ = 64 * 1024, /* what a server reads by few Read requests */
     REPORT_SLOW_RATE = 1000000,  /* bytes a second */
     REPORT_BESIDE = 440,         /* room for texts: what stands beside the verdict, ... */
@@ -50,6 +51,7 @@ enum {
 #define REPORT_SLOW_ACK_NS INT64_C(2000000)  /* where the quickest take that, there is a delay */
 #define REPORT_LONG_ACK_NS INT64_C(20000000) /* where most take that, too */
 #define REPORT_SILENT_NS INT64_C(1000000000) /* from the last packet on: it is told */
+#define REPORT_PAUSE_NS INT64_C(200000000)   /* without an answer */
 /* Within so long anything is sent again that is not acknowledged: else the capture lacks either. Of
  * TCP, which measures the way, sooner */
 #define REPORT_RESEND_NS INT64_C(5000000000)
@@ -203,12 +205,23 @@ struct report_slow_run {
     int64_t since_ns, until_ns, ns; /* ns: of all */
 };
 
+/* When none of the client's Calls was answered for REPORT_PAUSE_NS and more. Where there are more
+ * such pauses, those with the least between them become one. */
+struct report_pauses {
+    struct report_pause {
+        int64_t since_ns, until_ns;
+        int64_t ns; /* the longest in that time */
+    } at[REPORT_PAUSES];
+    unsigned n;
+};
+
 /* What there is room for of a few at once. */
 struct report_detail {
     struct latency acks, client_answers;
     struct report_slow_run slow_now[2], slow_longest[2]; /* of the client, the server */
-    struct report_moved moved[2];                        /* towards the client, the server */
-    uint32_t in_flight[2];                               /* of each end, now */
+    struct report_pauses pauses;
+    struct report_moved moved[2]; /* towards the client, the server */
+    uint32_t in_flight[2];        /* of each end, now */
     int64_t in_flight_since_ns[2];
 };
 
@@ -245,6 +258,7 @@ struct report_connection {
     uint64_t messages; /* Calls and Replies */
     struct report_trouble trouble;
     struct report_answers answers;
+    struct report_pauses pauses; /* none: there were none, or there was no room */
     bool has_path[2];
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
     struct latency acks;                  /* how long Acks of the client's Calls took */
@@ -402,8 +416,8 @@ struct report {
     guint most_pages, detailed; /* there is room for; that have their detail */
     guint moments;              /* of those: struct report_moments, REPORT_UNENDED at most */
     uint32_t refused;           /* the highest number that there was no room for */
-    GHashTable *connections; /* by number, of struct report_connection: those that are kept */
-    guint most_connections;  /* that there is room for */
+    GHashTable *connections;    /* by number, of struct report_connection: those that are kept */
+    guint most_connections;     /* that there is room for */
     GQueue recent, pinned, one_ways;  /* of those, by their end, ... */
     GSequence *busy;                  /* ... and the most telling first */
     struct report_connection *ending; /* its credits are known */
@@ -469,6 +483,8 @@ static inline struct report_bin *report_bin_at(struct report *r, int64_t time_ns
 /* Of the one of that number, which may be new; NULL: more than are counted. */
 struct report_tally *report_tally_of(struct report *report,
                                      const struct rpcrdma_connection *connection);
+/* causes_beside.c: none of the client's Calls was answered in that time. */
+void report_pause(struct report_pauses *pauses, int64_t since_ns, int64_t until_ns);
 /* Its troubles, which may be new. */
 struct report_trouble *report_trouble(struct report_tally *tally);
 /* NULL: there is no room. */

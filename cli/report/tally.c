@@ -52,11 +52,17 @@ static bool went_on(const struct report_refusal *refusal, const struct rpcrdma_t
             t->reply.state == RPCRDMA_DELIVERED && refusal->frame < t->reply.frame);
 }
 
-static void note_answer(struct report_answers *answers, int64_t time_ns)
+static void note_answer(struct report_tally *tally, int64_t time_ns)
 {
+    struct report_answers *answers = &tally->answers;
+    int64_t pause_ns;
+
     if (answers->first_ns == 0)
         answers->first_ns = answers->last_ns = time_ns;
-    answers->pause_ns = MAX(answers->pause_ns, time_less(time_ns, answers->last_ns));
+    pause_ns = time_less(time_ns, answers->last_ns);
+    answers->pause_ns = MAX(answers->pause_ns, pause_ns);
+    if (pause_ns >= REPORT_PAUSE_NS && tally->detail)
+        report_pause(&tally->detail->pauses, answers->last_ns, time_ns);
     answers->last_ns = MAX(answers->last_ns, time_ns);
 }
 
@@ -67,7 +73,7 @@ static void note_answered(struct report_tally *tally, const struct rpcrdma_trans
     if (t->call_frame == 0 || t->reply_frame == 0)
         return;
     if (!transaction_is_callback(t)) {
-        note_answer(&tally->answers, t->reply_time_ns);
+        note_answer(tally, t->reply_time_ns);
         tally->answered_ns = MAX(tally->answered_ns, since_begun(t));
     }
     without = tally->trouble ? unanswered_of(tally->trouble, t) : NULL;

@@ -22,6 +22,14 @@ def address(text):
     return bytes(int(part) for part in text.split('.'))
 
 
+def unheard(one):
+    """A Call that nothing answers."""
+    xid = one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+    one.packets.pop()
+    one.packets += [one.packets[-1]._replace(time_ns=one.clock.now + n * SECOND // 2) for n in range(1, 6)]
+    return xid
+
+
 class Beside(CommandTest):
     def report_of(self, talk):
         path = os.path.join(self.folder, 'beside.pcap')
@@ -45,8 +53,9 @@ class Beside(CommandTest):
             self.assertIn('192.0.2.13', (cause['src'], cause['dst']))
             self.assertIn('one direction only of 1 of 12 connections', cause['text'])
 
-    def one_of_four(self, end, clients=False, beside=True):
-        """Of four connections one ends and is back after 3 s, while the others are in use."""
+    def one_of_four(self, end, clients=False, beside=True, idle=()):
+        """Of four connections one ends and is back after 3 s, while the others are in use. Before that nobody asks for anything for
+        so many seconds each."""
         def talk(c, _):
             def begin(number):
                 hosts = (f'192.0.2.{20 + number % 10 if clients else 20}', rule_talk.SERVER)
@@ -61,6 +70,9 @@ class Beside(CommandTest):
                     c.clock.now += SECOND // 10
             ones = [begin(number) for number in range(1, 5)]
             turn(ones, 2)
+            for seconds in idle:
+                c.clock.now += seconds * SECOND
+                turn(ones, 1)
             lost = end(ones[2])
             turn(ones[:2] + ones[3:], 3) if beside else turn([], 3)
             xid, ones[2] = ones[2].xid, begin(13)
@@ -96,6 +108,13 @@ class Beside(CommandTest):
         cause, = self.one_of_four(lambda one: one.talk.disconnect() and None)
         self.assertEqual(cause['cause'], 'client-restarted')
         self.assertNotIn('adapter', cause['text'])
+
+    def test_idle_before(self):
+        """A mount pauses now and then, and often: what counts is the time of the break."""
+        for idle in (60,), (3,) * 20, (60, 2, 2, 2, 50, 2, 2, 2, 2, 2, 40, 3):
+            cause = self.one_of_four(unheard, idle=idle)[0]
+            self.assertIn('answered all that time on 3 other connections: neither the server', cause['text'])
+            self.assertNotIn('answered all that time', self.one_of_four(unheard, beside=False, idle=idle)[0]['text'])
 
     def test_other_clients(self):
         """A server that goes on answering other clients was not restarted; of the path to this one they say nothing."""
