@@ -342,7 +342,7 @@ static void incomplete(struct report *r)
     lacks.calls = explained(r, &lacks.unseen);
 
     r->undecided = (r->rpcs == 0 && !never_connected(r)) || one_way || r->no_call * 2 > r->rpcs ||
-                   (r->n_causes == 0 && report_not_looked_at(r) > 0);
+                   (r->n_causes == 0 && report_not_looked_at(r) + r->slow_of_all > 0);
     if (r->pipeline->memory_limit > 0) {
         left_out(r);
         one_way = false; /* that, and Replies without Call, may come from it */

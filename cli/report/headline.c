@@ -112,6 +112,13 @@ void report_headline(const struct report *r, char *text, size_t size)
             " RPC%s, %" PRIu64 " with Call and Reply).",
             report_looked_at(r), report_not_looked_at(r), REPORT_CONNECTIONS_MOST, r->rpcs,
             plural(r->rpcs), r->answered);
+    else if (r->undecided && r->n_causes == 0 && r->slow_of_all > 0)
+        snprintf(text, size,
+                 "Undecided: %" PRIu64 " of %" PRIu64 " RPC%s took %.3g s or more, %.3f s at most, "
+                 "and nothing that was captured explains it: neither the ways nor the server took "
+                 "that long.",
+                 r->slow_of_all, r->rpcs, plural(r->rpcs), seconds(MAX(r->slow_ns, 1000000000)),
+                 seconds(r->slow_of_all_ns));
     else if (r->undecided)
         snprintf(text, size,
                  "Undecided: too little was %s to say how RPCs fare (%" PRIu64 " RPC%s, %" PRIu64

@@ -391,9 +391,11 @@ struct report {
 
     uint64_t rpcs, answered, unanswered, no_call, undelivered, resent, incomplete;
     struct latency latency;
-    int64_t slow_ns;                              /* an RPC that takes that long is slow, ... */
-    bool slow_told;                               /* ... as the user says */
-    uint64_t slow;                                /* such RPCs */
+    int64_t slow_ns;        /* an RPC that takes that long is slow, ... */
+    bool slow_told;         /* ... as the user says */
+    uint64_t slow;          /* such RPCs */
+    uint64_t slow_of_all;   /* of those: a second and more, and no part of one is, but all are */
+    int64_t slow_of_all_ns; /* the longest of these */
     struct report_slow slow_server, slow_client;  /* of those; slow_client: of callbacks */
     struct report_slow slow_reads;                /* RDMA Reads that the client had to answer */
     uint32_t slow_reads_of[REPORT_SLOW_READS_OF]; /* on these connections, the first of them */

@@ -87,17 +87,22 @@ static bool untouched(const struct rpcrdma_transaction *t)
            t->reply.transmissions == 1;
 }
 
+/* It is long by itself, whatever the rest of the RPC took. */
+static bool is_long(const struct report *r, int64_t ns)
+{
+    return ns >= MAX(r->slow_ns, SECOND);
+}
+
 /* An end acknowledged a message late. A client that has no Ack of its Call sends others, and one
  * that acknowledges nothing, none: else what acknowledged the Reply is not in the capture. */
-static void note_late(struct report *r, const struct rpcrdma_transaction *t)
+static void note_late(struct report *r, const struct rpcrdma_transaction *t, bool server)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
-    bool server = t->phases.call_ns > t->phases.reply_ns;
     int64_t ns = server ? t->phases.call_ns : t->phases.reply_ns;
     bool shown = server ? t->call.frame < t->reply_frame
                         : t->connection->life.last_call_ns <= t->reply.first_time_ns;
 
-    if (tally && shown && ns >= MAX(r->slow_ns, SECOND) && ns > t->latency_ns / 2)
+    if (tally && shown && is_long(r, ns))
         note_slow_one(&report_trouble(tally)->late[server], t,
                       server ? rpc_responder(t) : rpc_caller(t), ns);
 }
@@ -109,7 +114,7 @@ static bool note_paused(struct report *r, const struct rpcrdma_transaction *t)
     int64_t ns = t->phases.data_ns - t->phases.data_peer_ns;
     struct report_tally *tally;
 
-    if (ns < MAX(r->slow_ns, SECOND) || ns <= t->latency_ns / 2 ||
+    if (!is_long(r, ns) || ns <= t->latency_ns / 2 ||
         (double)bytes >= (double)ns / 1e9 * REPORT_SLOW_RATE)
         return false;
     tally = report_tally_of(r, t->connection);
@@ -127,23 +132,44 @@ static void note_slow_server(struct report *r, const struct rpcrdma_transaction 
                       t->phases.server_ns);
 }
 
-/* What its responder took between the Call's arrival and the Reply, but for RDMA. */
+/* No part of it is long, but all of them are. */
+static void note_of_all(struct report *r, const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_phases *phases = &t->phases;
+
+    if (is_long(r, phases->call_ns) || is_long(r, phases->reply_ns) ||
+        !is_long(r, time_plus(time_plus(phases->call_ns, phases->server_ns), phases->reply_ns)))
+        return;
+    r->slow_of_all++;
+    r->slow_of_all_ns = MAX(r->slow_of_all_ns, t->latency_ns);
+}
+
+/* What its responder took between the Call's arrival and the Reply, but for RDMA; and the others.
+ */
 void report_note_responder(struct report *r, const struct rpcrdma_transaction *t)
 {
-    struct report_slow *slow = transaction_is_callback(t) ? &r->slow_client : &r->slow_server;
+    bool callback = transaction_is_callback(t);
+    struct report_slow *slow = callback ? &r->slow_client : &r->slow_server;
+    int64_t half = t->latency_ns / 2, waited = t->phases.data_peer_ns;
     int64_t own =
         t->has_phases ? t->phases.server_ns : t->latency_ns - (t->has_rdma ? t->rdma_ns : 0);
+    bool responder = own > half || is_long(r, own), reads;
 
     if (!t->has_latency || t->latency_ns < r->slow_ns)
         return;
     r->slow++;
-    if (own > t->latency_ns / 2)
+    if (responder)
         note_slow_one(slow, t, rpc_responder(t), own);
-    else if (t->has_phases && !transaction_is_callback(t) && t->read_chunk_length > 0 &&
-             t->phases.data_peer_ns > t->latency_ns / 2)
+    reads = t->has_phases && !callback && t->read_chunk_length > 0 &&
+            (waited > half || is_long(r, waited));
+    if (reads)
         note_slow_reads(r, t);
-    else if (untouched(t) && !transaction_is_callback(t) && !note_paused(r, t))
-        note_late(r, t);
-    if (own > t->latency_ns / 2 && untouched(t) && !transaction_is_callback(t))
+    if (callback || !untouched(t))
+        return;
+    for (int server = 0; server < 2; server++)
+        note_late(r, t, server);
+    if (responder)
         note_slow_server(r, t);
+    else if (!reads && !note_paused(r, t))
+        note_of_all(r, t);
 }

@@ -43,6 +43,19 @@ def late(one, of_call, ns):
         one.reply(xid)
 
 
+def everywhere(one, call, server, reply):
+    """Its Ack, the Reply and the Ack of that come after so many ms each."""
+    xid = one.call(rule_talk.NULL)
+    ack = one.packets.pop()
+    one.clock.now += call * SECOND // 1000
+    one.packets.append(ack._replace(time_ns=one.clock.tick()))
+    one.clock.now += server * SECOND // 1000
+    one.reply(xid)
+    ack = one.packets.pop()
+    one.clock.now += reply * SECOND // 1000
+    one.packets.append(ack._replace(time_ns=one.clock.tick()))
+
+
 class Slow(CommandTest):
     def report(self, talk, *arguments):
         path = os.path.join(self.folder, 'slow.pcap')
@@ -107,6 +120,20 @@ class Slow(CommandTest):
                 self.assertIn('PAUSE', one['against'])
                 self.assertEqual(f'the {other}, whose timer' in one['against'], seconds == 6)
         self.assertEqual(self.among(lambda c: late(c, False, SECOND * 9 // 10))['causes'], [])
+
+    def test_slow_everywhere(self):
+        """Of each phase what is a second and more counts, also where none is half of the RPC; and where none is, it is not known
+        what made the RPC slow."""
+        for times, found in (((3000, 3000, 3000), ['slow-server', 'stalled-end', 'stalled-end']),
+                             ((4900, 200, 4900), ['stalled-end', 'stalled-end']), ((1500, 1600, 20), ['slow-server', 'stalled-end']),
+                             ((300, 300, 300), [])):
+            report = self.among(lambda c, times=times: everywhere(c, *times))
+            self.assertEqual(sorted(one['cause'] for one in report['causes']), found)
+            self.assertEqual(report['verdict'], 'causes' if found else 'healthy')
+            self.assertEqual(sum(one['cost_ns'] // 1000000 for one in report['causes']), sum(n for n in times if n > 1000))
+        report = self.among(lambda c: everywhere(c, 600, 500, 700))
+        self.assertEqual((report['verdict'], report['causes']), ('undecided', []))
+        self.assertIn('Undecided: 1 of 61 RPCs took 1 s or more, 1.800 s at most, and nothing', report['text'])
 
     def test_ack_not_captured(self):
         """Of a Reply whose Ack is not in the capture the Ack of a later one tells, half a minute later."""
