@@ -182,6 +182,13 @@ static void never_answered(struct report *r, const struct report_connection *c, 
              "%" PRIu64 " %s%s on connection %u %s never answered%s%s.", n,
              direction == REPORT_REVERSE ? "callback" : "Call", plural(n), (unsigned)c->pub.number,
              n == 1 ? "was" : "were", direction == REPORT_REVERSE ? " by the client" : "", silent);
+    if (own->waited_ns > 0) {
+        snprintf(cause->against, sizeof(cause->against),
+                 "the capture lacks packets that may have answered %s, but not before %.1f s had "
+                 "passed",
+                 n == 1 ? "it" : "one of them", report_seconds(own->waited_ns));
+        return;
+    }
     snprintf(cause->against, sizeof(cause->against), "%s",
              c->pub.closed ? "the connection was closed by its ends: they may have given up"
              : silent[0]   ? "a Reply may not have been captured"

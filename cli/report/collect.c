@@ -163,7 +163,7 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
     if (refuses)
         report_refusal(tally, 1 - end, op);
     if (missed)
-        report_missed(r, tally, end, op, path);
+        report_missed(r, tally, connection, end, op, path);
     if (!path || path->retransmitted == 0)
         return;
     before = &report_trouble(tally)->resent_packets[end];

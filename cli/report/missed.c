@@ -7,10 +7,16 @@
  * there are Calls, and where there are fewer the rest had no Reply: the most that any Call leaves
  * so. With Calls in their order, that is the one with the least (its number - what was missing
  * before it).
+ *
+ * A Call that had waited for a second and more when the first of it was missing is not among them:
+ * that it may have been answered then is no excuse.
  */
 #include "report/report.h"
 
+#include "out/transaction.h"
 #include "times.h"
+
+#define SECOND INT64_C(1000000000)
 
 /* Of TCP bytes are missing. What each Reply takes at least, with the headers of MPA, DDP and
  * RPC-over-RDMA; and of a gap's ends each may have spoiled one more. */
@@ -36,7 +42,8 @@ bool report_missed_shows(const struct rpcrdma_op *op, const struct rpcrdma_path 
 
 /* Where there is no room, two become one, at the later time: that explains more, and blames less.
  * Likewise what has no time. */
-static void add(struct report *r, struct report_missed *m, uint64_t pieces, int64_t time_ns)
+static void add(struct report *r, struct report_missed *m, uint64_t pieces, int64_t since_ns,
+                int64_t time_ns)
 {
     struct report_moments *moments = m->moments;
 
@@ -49,11 +56,15 @@ static void add(struct report *r, struct report_missed *m, uint64_t pieces, int6
         return;
     if (moments->n == G_N_ELEMENTS(moments->at)) {
         moments->n /= 2;
-        for (unsigned i = 0; i < moments->n; i++)
+        for (unsigned i = 0; i < moments->n; i++) {
+            int64_t first_ns = MIN(moments->at[2 * i].since_ns, moments->at[2 * i + 1].since_ns);
             moments->at[i] = moments->at[2 * i + 1];
+            moments->at[i].since_ns = first_ns;
+        }
     }
     if (moments->n > 0)
         time_ns = MAX(time_ns, moments->at[moments->n - 1].time_ns);
+    moments->at[moments->n].since_ns = since_ns;
     moments->at[moments->n].time_ns = time_ns;
     moments->at[moments->n++].through = m->pieces;
 }
@@ -68,19 +79,21 @@ static void take_back(struct report_missed *m, uint64_t pieces)
 
 void report_missed_message(struct report *r, struct report_tally *t, int end, int64_t time_ns)
 {
-    add(r, &report_trouble(t)->missed[end], 1, time_ns);
+    add(r, &report_trouble(t)->missed[end], 1, time_ns, time_ns);
 }
 
-void report_missed(struct report *r, struct report_tally *t, int end, const struct rpcrdma_op *op,
-                   const struct rpcrdma_path *path)
+void report_missed(struct report *r, struct report_tally *t, const struct rpcrdma_connection *c,
+                   int end, const struct rpcrdma_op *op, const struct rpcrdma_path *path)
 {
     struct report_missed *m = &report_trouble(t)->missed[end];
+    bool client = c->role[end] == RPCRDMA_ROLE_CLIENT && path && path->acknowledged;
+    int64_t since_ns = client ? t->whole.ns : 0;
 
     if (tcp_lost(op)) {
-        add(r, m, op->len / LEAST_REPLY + BROKEN, op->time_ns);
+        add(r, m, op->len / LEAST_REPLY + BROKEN, since_ns, op->time_ns);
     } else if (path) {
         if (missing(path) > m->missing)
-            add(r, m, missing(path) - m->missing, op->time_ns);
+            add(r, m, missing(path) - m->missing, since_ns, op->time_ns);
         else if (missing(path) < m->missing)
             take_back(m, m->missing - missing(path));
         m->missing = missing(path);
@@ -96,18 +109,45 @@ static uint64_t missing_before(const struct report_moments *moments, int64_t tim
     return i > 0 ? moments->at[i - 1].through : 0;
 }
 
-void report_missed_answer(struct report_trouble *trouble, struct report_unanswered *without,
+/* Replies passed a second and more after it, and nothing was missing before that, or since then. */
+static bool waited(const struct report_tally *tally, struct report_unanswered *without,
+                   const struct rpcrdma_transaction *t)
+{
+    const struct report_missed *m =
+        t->caller_end >= 0 ? &tally->trouble->missed[t->caller_end] : NULL;
+    int64_t first_ns = INT64_MAX;
+
+    if (!m || transaction_is_callback(t) || (m->pieces > 0 && !m->moments) ||
+        time_less(tally->whole.ns, t->call_time_ns) < SECOND)
+        return false;
+    for (unsigned i = 0; m->moments && i < m->moments->n; i++)
+        if (m->moments->at[i].time_ns >= t->call_time_ns)
+            first_ns = MIN(first_ns, time_less(m->moments->at[i].since_ns, t->call_time_ns));
+    if (first_ns < SECOND)
+        return false;
+    if (without->waited++ == 0)
+        without->waited_frame = t->call_frame;
+    if (first_ns != INT64_MAX && (without->waited_ns == 0 || first_ns < without->waited_ns))
+        without->waited_ns = first_ns;
+    return true;
+}
+
+void report_missed_answer(const struct report_tally *tally, struct report_unanswered *without,
                           const struct rpcrdma_transaction *t)
 {
-    int64_t least = (int64_t)without->calls;
+    const struct report_missed *missed = tally->trouble->missed;
+    int64_t least;
 
+    without->caller_end = t->caller_end;
+    if (waited(tally, without, t))
+        return;
+    least = (int64_t)(without->calls - without->waited);
     if (t->caller_end >= 0)
-        least -= (int64_t)missing_before(trouble->missed[t->caller_end].moments, t->call_time_ns);
-    if (without->calls > 1 && least >= without->least)
+        least -= (int64_t)missing_before(missed[t->caller_end].moments, t->call_time_ns);
+    if (without->calls - without->waited > 1 && least >= without->least)
         return;
     without->least = least;
     without->least_frame = t->call_frame;
-    without->caller_end = t->caller_end;
 }
 
 /* What was sent towards this end last, if only answers to its RDMA Reads, it neither acknowledged
@@ -142,13 +182,24 @@ static void forget(struct report *r, struct report_missed *m)
     g_clear_pointer(&m->moments, g_free);
 }
 
+/* What no operation showed. Of TCP: before MPA's frames were found, gaps are none. */
+static int64_t missed_besides(const struct report_connection *c, int end)
+{
+    const struct report_missed *m = &c->trouble.missed[end];
+
+    if (!c->has_path[end])
+        return 0;
+    return c->pub.carrier == RPCRDMA_CARRIER_IWARP
+               ? MAX((int64_t)c->path[end].uncaptured - (int64_t)m->pieces, 0)
+               : (int64_t)(missing(&c->path[end]) - m->missing);
+}
+
 void report_missed_end(struct report *r, struct report_connection *c)
 {
     for (int i = 0; i < 2; i++) {
         struct report_unanswered *without = &c->trouble.unanswered[i];
+        int64_t calls = (int64_t)(without->calls - without->waited), left, more, waited;
         int end = without->caller_end;
-        const struct report_missed *m;
-        int64_t left, all;
 
         r->under_way_silent |= without->under_way_silent;
         if (without->calls == 0)
@@ -157,20 +208,21 @@ void report_missed_end(struct report *r, struct report_connection *c)
             r->under_way += without->under_way;
             continue;
         }
-        m = &c->trouble.missed[end];
-        all = (int64_t)m->pieces;
-        if (c->has_path[end] && c->pub.carrier != RPCRDMA_CARRIER_IWARP)
-            all += (int64_t)(missing(&c->path[end]) - m->missing);
-        else if (c->has_path[end]) /* before MPA's frames were found, gaps are no operations */
-            all = MAX(all, (int64_t)c->path[end].uncaptured);
-        left =
-            CLAMP((int64_t)without->calls + 1 - all - without->least, 0, (int64_t)without->calls);
+        more = missed_besides(c, end);
+        left = CLAMP(calls + 1 - (int64_t)c->trouble.missed[end].pieces - more - without->least, 0,
+                     calls);
+        waited = (int64_t)without->waited;
+        waited -= CLAMP(more, 0, waited);
+        if (left > 0)
+            without->frame = without->least_frame;
+        if (waited > 0)
+            without->frame =
+                left > 0 ? MIN(without->frame, without->waited_frame) : without->waited_frame;
+        left += waited;
         without->unseen = MIN(unseen(r, c, end, without), (uint64_t)left);
         left -= (int64_t)without->unseen;
         without->explained = without->calls - (uint64_t)left;
         r->under_way += MIN(without->under_way, (uint64_t)left);
-        if (left > 0)
-            without->frame = without->least_frame;
     }
     forget(r, &c->trouble.missed[0]);
     forget(r, &c->trouble.missed[1]);

@@ -91,12 +91,17 @@ struct report_unanswered {
         unseen; /* of explained: what was sent behind the last that was answered is not known */
     int64_t least;
     int caller_end;
+    /* Of calls: a second and more passed before anything that may have answered them was missing.
+     * The first, how many, and how long that was at least where something was; 0: nothing was */
+    uint64_t waited, waited_frame;
+    int64_t waited_ns;
 };
 
 /* When pieces showed to be missing: so many were then. */
 struct report_moments {
     unsigned n;
     struct {
+        int64_t since_ns; /* they were sent behind a Reply of that time, and ... */
         int64_t time_ns;
         uint64_t through;
     } at[8];
@@ -230,6 +235,15 @@ struct report_answers {
     int64_t first_ns, last_ns, pause_ns; /* first_ns 0: none was */
 };
 
+/* Replies that the client acknowledged. What is missing before one shows at the latest when the
+ * next packet passes to the client: once a Reply that was sent behind its Ack is acknowledged, too.
+ */
+struct report_whole {
+    int64_t ns;      /* of the latest of which that is so; 0: none */
+    int64_t next_ns; /* the one that is so next, ... */
+    int64_t seen_ns; /* ... and when it was acknowledged */
+};
+
 /* What is counted of one that has not ended: there may be thousands at once. */
 struct report_tally {
     uint64_t rpcs, messages;
@@ -240,6 +254,7 @@ struct report_tally {
     int64_t
         answered_ns; /* from its beginning to the latest of the client's Calls that was answered */
     struct report_answers answers;
+    struct report_whole whole;
 };
 
 /* Why one that has ended is kept. */
@@ -497,7 +512,8 @@ void report_move(struct report *report, struct report_tally *tally,
                  const struct rpcrdma_transaction *t);
 /* missed.c: what that operation shows to be missing in what was sent towards this end. */
 bool report_missed_shows(const struct rpcrdma_op *op, const struct rpcrdma_path *path);
-void report_missed(struct report *report, struct report_tally *tally, int end,
+void report_missed(struct report *report, struct report_tally *tally,
+                   const struct rpcrdma_connection *connection, int end,
                    const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 /* causes_refused.c: this operation refuses a request of the other end's for good. */
 static inline bool report_refuses(const struct rpcrdma_op *op)
@@ -516,7 +532,7 @@ static inline bool report_begins_rpc(const struct rpcrdma_flow_message *m)
                                                     RPCRDMA_HAS_OPTIONAL | RPCRDMA_HAS_PROPERTIES));
 }
 /* A Call that was not answered, counted already. */
-void report_missed_answer(struct report_trouble *trouble, struct report_unanswered *without,
+void report_missed_answer(const struct report_tally *tally, struct report_unanswered *without,
                           const struct rpcrdma_transaction *transaction);
 static inline int64_t report_resend_ns(const struct rpcrdma_connection *c)
 {

@@ -66,13 +66,17 @@ static void note_answer(struct report_tally *tally, int64_t time_ns)
     answers->last_ns = MAX(answers->last_ns, time_ns);
 }
 
-static void note_answered(struct report_tally *tally, const struct rpcrdma_transaction *t)
+static void note_answered(const struct report *r, struct report_tally *tally,
+                          const struct rpcrdma_transaction *t)
 {
     struct report_unanswered *without;
 
     if (t->call_frame == 0 || t->reply_frame == 0)
         return;
     if (!transaction_is_callback(t)) {
+        if (t->reply.state == RPCRDMA_DELIVERED && t->reply_time_ns > tally->whole.seen_ns)
+            tally->whole = (struct report_whole){tally->whole.next_ns, t->reply_time_ns,
+                                                 r->pipeline->clock.now_ns};
         note_answer(tally, t->reply_time_ns);
         tally->answered_ns = MAX(tally->answered_ns, since_begun(t));
     }
@@ -134,7 +138,7 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
     if (none && without->calls++ == 0)
         without->frame = t->call_frame;
     if (none)
-        report_missed_answer(tally->trouble, without, t);
+        report_missed_answer(tally, without, t);
     late = none && time_less(report_now_ns(r), t->call_time_ns) >= SECOND;
     without->late += late;
     if (none && !late && !transaction_is_callback(t))
@@ -185,7 +189,7 @@ void report_note_connection(struct report *r, const struct rpcrdma_transaction *
     if (!tally)
         return;
     tally->rpcs++;
-    note_answered(tally, t);
+    note_answered(r, tally, t);
     note_unanswered(r, tally, t);
     if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->reverse)
         report_ack(r, tally, true, time_less(t->call.time_ns, t->call.first_time_ns));

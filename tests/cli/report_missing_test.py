@@ -387,6 +387,34 @@ class Missing(CommandTest):
         self.assertEqual([(one['cause'], one['confidence'], one['rpcs']) for one in causes],
                          [('unanswered', 'high', 1), ('capture-incomplete', 'high', 0)])
 
+    def test_waited_long_before(self):
+        """A Call has no Reply for long, while others have, before the capture lacks a Reply or more: that is the server's. Not
+        where the Reply may have been missing at once, nor of one that was sent shortly before."""
+        for seconds, gap, shortly, causes in ((600, True, False, ['capture-incomplete', 'unanswered']),
+                                              (600, False, False, ['unanswered']), (0, True, False, ['capture-incomplete']),
+                                              (600, True, True, ['capture-incomplete'])):
+            def say(c, _, seconds=seconds, gap=gap, shortly=shortly):
+                self.answered(c)
+                if not shortly:
+                    c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                for _ in range(10):
+                    self.answered(c)
+                    c.clock.now += seconds * SECOND // 10
+                if shortly:
+                    c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                if gap:  # a whole RPC, but for the Ack
+                    self.answered(c)
+                    del c.packets[-4:-1]
+                for _ in range(3):
+                    self.answered(c)
+                c.talk.disconnect()
+            with self.subTest(seconds=seconds, gap=gap, shortly=shortly):
+                found = {one['cause']: one for one in self.causes_of(say)}
+                self.assertEqual(sorted(found), causes)
+                if gap and 'unanswered' in found:
+                    self.assertIn('may have answered it, but not before 480.0 s', found['unanswered']['against'])
+                    self.assertNotIn('no sign that the server', found['capture-incomplete']['text'])
+
     def test_path_down(self):
         """A connection fails without a Call on it. One is without Reply since long before: its Reply is missing, or was not
         sent. That says nothing of the end."""
