@@ -402,6 +402,8 @@ enum report_keep report_judge(struct report *r, const struct report_connection *
         trouble->slow_server.rpcs + trouble->late[0].rpcs + trouble->late[1].rpcs +
                 trouble->paused.rpcs >
             0 ||
+        trouble->slow_apart[0].rpcs + trouble->slow_apart[1].rpcs + trouble->slow_apart[2].rpcs >
+            0 ||
         trouble->later[REPORT_DELAY].ns + trouble->later[REPORT_GRACE].ns > 0 || silence[0].asked ||
         silence[1].asked || silence[0].transmissions + silence[1].transmissions > 0 ||
         connection_unanswered(&c->pub) || report_refused(&c->pub) || report_broke_before(r, c))

@@ -71,9 +71,11 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
                  "the capture lacks packets: RDMA, or what was sent again, may be among them");
 }
 
-static void add(struct report_slow *sum, const struct report_slow *one)
+void report_slow_add(struct report_slow *sum, const struct report_slow *one)
 {
-    if (sum->rpcs == 0 || (one->rpcs > 0 && one->frame < sum->frame))
+    if (one->rpcs == 0)
+        return;
+    if (sum->rpcs == 0 || one->frame < sum->frame)
         sum->frame = one->frame;
     if (sum->rpcs == 0) {
         sum->end = one->end;
@@ -87,7 +89,8 @@ static void add(struct report_slow *sum, const struct report_slow *one)
 }
 
 /* What is lost before the place of capture looks like a slow server, or like data that stood still:
- * what is missing here of what that end sent, and times that are no longer than those of losses. */
+ * what is missing here of what that end sent, and times that are no longer than those of losses.
+ * Not of RPCs long after any. */
 static bool losses_explain(const struct report_connection *c, const struct report_slow *slow,
                            int towards)
 {
@@ -111,11 +114,16 @@ static void slow_server_too(struct report *r)
 
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
+        struct report_slow own = {0};
 
-        if (c->trouble.slow_server.rpcs == 0 ||
-            losses_explain(c, &c->trouble.slow_server, 1 - report_server_end(&c->pub)))
+        for (int i = 0; i < 3; i++)
+            report_slow_add(&own, &c->trouble.slow_apart[i]);
+        if (c->trouble.slow_server.rpcs > 0 &&
+            !losses_explain(c, &c->trouble.slow_server, 1 - report_server_end(&c->pub)))
+            report_slow_add(&own, &c->trouble.slow_server);
+        if (own.rpcs == 0)
             continue;
-        add(&sum, &c->trouble.slow_server);
+        report_slow_add(&sum, &own);
         lost = lost || c->path[0].retransmitted + c->path[1].retransmitted > 0;
     }
     g_list_free(all);
@@ -153,7 +161,7 @@ static void late_acks(struct report *r, bool server)
         if (late->rpcs > 0 && path->acknowledged && path->retransmitted == 0 &&
             path->uncaptured * 4 <= path->packets &&
             late->ns / 2 / (int64_t)late->rpcs >= report_ack_time(c, server, 50))
-            add(&sum, late);
+            report_slow_add(&sum, late);
     }
     g_list_free(all);
     if (sum.rpcs == 0)
@@ -203,7 +211,7 @@ static void paused(struct report *r)
 
         if (own->rpcs > 0 && !told_of_transfer(r, c) && !losses_explain(c, own, 0) &&
             !losses_explain(c, own, 1))
-            add(&sum, own);
+            report_slow_add(&sum, own);
     }
     g_list_free(all);
     if (sum.rpcs == 0)

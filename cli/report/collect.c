@@ -167,8 +167,10 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
     if (!path || path->retransmitted == 0)
         return;
     before = &report_trouble(tally)->resent_packets[end];
-    if (path->retransmitted > *before)
+    if (path->retransmitted > *before) {
         report_bin_at(r, op->time_ns)->resent += path->retransmitted - *before;
+        report_note_loss(tally->trouble, end, op->time_ns);
+    }
     *before = path->retransmitted;
 }
 

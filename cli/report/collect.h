@@ -10,6 +10,8 @@
 /* slow.c: the slowest of all; and at which end it took long, if it did */
 void report_note_slowest(struct report *r, const struct rpc *rpc);
 void report_note_responder(struct report *r, const struct rpcrdma_transaction *t);
+/* and packets towards that end were sent again then, which may explain it */
+void report_note_loss(struct report_trouble *trouble, int end, int64_t time_ns);
 
 /* statuses.c: an error that a Reply gives */
 void report_status(struct report *r, const struct rpcrdma_transaction *t,

@@ -51,7 +51,10 @@ enum {
 #define REPORT_SLOW_ACK_NS INT64_C(2000000)  /* where the quickest take that, there is a delay */
 #define REPORT_LONG_ACK_NS INT64_C(20000000) /* where most take that, too */
 #define REPORT_SILENT_NS INT64_C(1000000000) /* from the last packet on: it is told */
-#define REPORT_PAUSE_NS INT64_C(200000000)   /* without an answer */
+/* What is lost before the place of capture shows as time alone. It may be, so long before and after
+ * what shows otherwise. */
+#define REPORT_LOSSES_NS INT64_C(60000000000)
+#define REPORT_PAUSE_NS INT64_C(200000000) /* without an answer */
 /* Within so long anything is sent again that is not acknowledged: else the capture lacks either. Of
  * TCP, which measures the way, sooner */
 #define REPORT_RESEND_NS INT64_C(5000000000)
@@ -181,13 +184,16 @@ struct report_trouble {
     uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
     uint64_t small_in_chunks;       /* messages of 4096 bytes or less, that did not go inline */
-    uint64_t resent_packets[2];     /* so far */
+    uint64_t resent_packets[2];     /* so far; */
+    int64_t resent_packets_ns[2];   /* the latest of these. Towards each end */
     struct report_missed missed[2]; /* towards each end */
     struct report_refusal refusal;  /* the first */
-    /* of RPCs of which nothing was sent again: the server took a second and more; an end (the
-     * client, the server) acknowledged that late what answers it, or the Call; RDMA took that, at
-     * less than REPORT_SLOW_RATE */
-    struct report_slow slow_server, late[2], paused;
+    /* of RPCs of which nothing was sent again: the server took a second and more, while packets
+     * were sent again on the connection (slow_server), or long apart from that: for sure, and up to
+     * two and one REPORT_LOSSES_NS ago; an end (the client, the server) acknowledged that late what
+     * answers it, or the Call; RDMA took that, at less than REPORT_SLOW_RATE */
+    struct report_slow slow_server, slow_apart[3], late[2], paused;
+    int64_t slow_apart_ns; /* the first of the latest of these */
 };
 
 /* Acks by an end where there is no room for how they are distributed: all, and of these times. */
@@ -370,6 +376,9 @@ enum report_failure {
     REPORT_FAILED_RESTARTED,
     REPORT_FAILED_STALE, /* restarted, as answers show */
 };
+
+/* causes_slow.c */
+void report_slow_add(struct report_slow *sum, const struct report_slow *one);
 
 /* RPCs of one server, on connections that have ended. */
 struct report_server {

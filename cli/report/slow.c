@@ -123,13 +123,42 @@ static bool note_paused(struct report *r, const struct rpcrdma_transaction *t)
     return true;
 }
 
+/* Those of the last minute and more may turn out to be beside a loss. */
+static struct report_slow *apart(struct report_trouble *trouble, int64_t time_ns)
+{
+    struct report_slow *slow = trouble->slow_apart;
+
+    if (time_less(time_ns, trouble->slow_apart_ns) > REPORT_LOSSES_NS) {
+        report_slow_add(&slow[0], &slow[1]);
+        slow[1] = slow[2];
+        slow[2] = (struct report_slow){0};
+        trouble->slow_apart_ns = time_ns;
+    }
+    return &slow[2];
+}
+
+void report_note_loss(struct report_trouble *trouble, int end, int64_t time_ns)
+{
+    trouble->resent_packets_ns[end] = time_ns;
+    for (int i = 1; i < 3; i++) {
+        report_slow_add(&trouble->slow_server, &trouble->slow_apart[i]);
+        trouble->slow_apart[i] = (struct report_slow){0};
+    }
+}
+
 static void note_slow_server(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
+    struct report_trouble *trouble = tally ? report_trouble(tally) : NULL;
+    int64_t resent_ns;
 
-    if (tally && t->phases.server_ns >= SECOND)
-        note_slow_one(&report_trouble(tally)->slow_server, t, rpc_responder(t),
-                      t->phases.server_ns);
+    if (!trouble || t->phases.server_ns < SECOND)
+        return;
+    resent_ns = MAX(trouble->resent_packets_ns[0], trouble->resent_packets_ns[1]);
+    note_slow_one(time_less(t->call_time_ns, resent_ns) > REPORT_LOSSES_NS
+                      ? apart(trouble, t->call_time_ns)
+                      : &trouble->slow_server,
+                  t, rpc_responder(t), t->phases.server_ns);
 }
 
 /* No part of it is long, but all of them are. */

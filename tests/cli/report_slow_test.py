@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of what was slow beside other causes, and of ends or ways that stood still for seconds without anything being lost."""
+import itertools
 import json
 import os
 import sys
@@ -17,12 +18,16 @@ import rules_iwarp
 SECOND = 10**9
 
 
-def lose(one):
-    """A Call that is sent again after half a second."""
-    xid, ack = one.call(rule_talk.NULL), one.packets.pop()
-    one.clock.now += SECOND // 2
+def lose(one, ns=SECOND // 2, of_call=True):
+    """A Call, or its Reply, that is sent again after that."""
+    xid = one.call(rule_talk.NULL)
+    if not of_call:
+        one.reply(xid)
+    ack = one.packets.pop()
+    one.clock.now += ns
     one.packets += [p._replace(time_ns=one.clock.tick()) for p in (one.packets[-1], ack)]
-    one.reply(xid)
+    if of_call:
+        one.reply(xid)
 
 
 def slow(one, ns):
@@ -108,6 +113,27 @@ class Slow(CommandTest):
                     c.reply(xid)
                     slow(c, 3 * SECOND)
         self.assertEqual([one['cause'] for one in self.report(as_long)['causes']], ['lost-to-server'])
+
+    def test_slow_apart(self):
+        """A loss says nothing of what the server is slow with for minutes. Of what is within a minute of one it may: so much may
+        have been lost before the place of capture."""
+        for iwarp, lost, slows in itertools.product((False, True), ('first', 'last'), (40, 8)):
+            def talk(c, _, iwarp=iwarp, lost=lost, slows=slows):
+                if iwarp:
+                    rules_iwarp.over_iwarp(c)
+                c.null()
+                if lost == 'first':
+                    lose(c, 4 * SECOND, not iwarp)
+                for _ in range(slows):
+                    slow(c, 5 * SECOND)
+                if lost == 'last':
+                    lose(c, 4 * SECOND, not iwarp)
+                c.null()
+            with self.subTest(iwarp=iwarp, lost=lost, slows=slows):
+                causes = {one['cause']: one for one in self.report(talk)['causes']}
+                self.assertEqual(set(causes), {'lost-to-client' if iwarp else 'lost-to-server'} | ({'slow-server'} if slows == 40 else set()))
+                if slows == 40:
+                    self.assertIn(causes['slow-server']['rpcs'], range(16, 32))
 
     def test_stood_still(self):
         """For 5 s in a minute an end acknowledged nothing, and nothing was sent again."""
