@@ -144,7 +144,8 @@ static void slow_server_too(struct report *r)
             "lost before it came here");
 }
 
-/* Nothing was sent again to it: it, or the way, stood still. */
+/* Nothing was sent again to it meanwhile (of TCP, which shows that later: ever): it, or the way,
+ * stood still. */
 static void late_acks(struct report *r, bool server)
 {
     struct report_slow sum = {0};
@@ -158,7 +159,8 @@ static void late_acks(struct report *r, bool server)
         const struct report_slow *late = &c->trouble.late[server];
         const struct rpcrdma_path *path = &c->path[end];
 
-        if (late->rpcs > 0 && path->acknowledged && path->retransmitted == 0 &&
+        if (late->rpcs > 0 && path->acknowledged &&
+            (path->retransmitted == 0 || c->pub.carrier != RPCRDMA_CARRIER_IWARP) &&
             path->uncaptured * 4 <= path->packets &&
             late->ns / 2 / (int64_t)late->rpcs >= report_ack_time(c, server, 50))
             report_slow_add(&sum, late);

@@ -93,16 +93,25 @@ static bool is_long(const struct report *r, int64_t ns)
     return ns >= MAX(r->slow_ns, SECOND);
 }
 
+/* Nor was anything sent again to that end since then. */
+static bool nothing_resent(const struct report_tally *tally, int end, int64_t since_ns)
+{
+    return !tally->trouble || tally->trouble->resent_packets_ns[end] < since_ns;
+}
+
 /* An end acknowledged a message late. A client that has no Ack of its Call sends others, and one
  * that acknowledges nothing, none: else what acknowledged the Reply is not in the capture. */
 static void note_late(struct report *r, const struct rpcrdma_transaction *t, bool server)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
     int64_t ns = server ? t->phases.call_ns : t->phases.reply_ns;
+    int server_end = report_server_end(t->connection);
     bool shown = server ? t->call.frame < t->reply_frame
                         : t->connection->life.last_call_ns <= t->reply.first_time_ns;
 
-    if (tally && shown && is_long(r, ns))
+    if (tally && shown && is_long(r, ns) &&
+        nothing_resent(tally, server ? server_end : 1 - server_end,
+                       server ? t->call_time_ns : t->reply.first_time_ns))
         note_slow_one(&report_trouble(tally)->late[server], t,
                       server ? rpc_responder(t) : rpc_caller(t), ns);
 }

@@ -147,6 +147,23 @@ class Slow(CommandTest):
                 self.assertEqual(f'the {other}, whose timer' in one['against'], seconds == 6)
         self.assertEqual(self.among(lambda c: late(c, False, SECOND * 9 // 10))['causes'], [])
 
+    def test_stood_still_and_lost(self):
+        """What was sent again to that end before, or later, says nothing of it."""
+        for of_call, before in itertools.product((True, False), repeat=2):
+            def talk(c, _, of_call=of_call, before=before):
+                for when in (True, False):
+                    for _ in range(20):
+                        c.null()
+                    if when == before:
+                        lose(c, SECOND * 6 // 10, of_call)
+                    if when:
+                        for _ in range(20):
+                            c.null()
+                        late(c, of_call, 4 * SECOND)
+            causes = {one['cause']: one for one in self.report(talk)['causes']}
+            self.assertEqual(set(causes), {'stalled-end', 'lost-to-server' if of_call else 'lost-to-client'})
+            self.assertEqual(causes['stalled-end']['cost_ns'] // SECOND, 4)
+
     def test_slow_everywhere(self):
         """Of each phase what is a second and more counts, also where none is half of the RPC; and where none is, it is not known
         what made the RPC slow."""
