@@ -324,6 +324,16 @@ static enum packets_part listed(const struct packets *p, const struct rpcrdma_tr
     return part;
 }
 
+/* It went between the ends, and is not known to be of another RPC: is_wanted() never takes those.
+ */
+static bool may_be_listed(const struct packet *packet, const struct rpcrdma_transaction *t)
+{
+    bool others =
+        packet->has_xid && packet->xid != t->xid && (is_request(packet) || is_response(packet));
+
+    return !others && way_of(packet, t->connection) >= 0;
+}
+
 enum packets_part packets_has(struct packets *p, const struct rpcrdma_transaction *t)
 {
     bool between = false;
@@ -333,7 +343,7 @@ enum packets_part packets_has(struct packets *p, const struct rpcrdma_transactio
     if (carries(p, t))
         return PACKETS_PART;
     for (uint64_t i = p->asked; i < p->asked + p->n_asked; i++)
-        between = between || way_of(at(p, i), t->connection) >= 0;
+        between = between || may_be_listed(at(p, i), t);
     if (!between || (t->call_frame ? t->call_frame : t->reply_frame) > p->frame + CALL_PACKETS ||
         p->looks == 0)
         return PACKETS_NO_PART;

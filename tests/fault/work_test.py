@@ -37,6 +37,7 @@ KINDS = {
     'limits': [TRIGGER, ['credits']],
     'hosts': [['decode']],
     'trunks': [['rpcs', '--per', 'file']],
+    'links': [FRAME],
 }
 SMALL, FACTOR = 800_000, 4
 LARGER = {'limits': 2, 'hosts': 2, 'trunks': 2}
