@@ -89,6 +89,7 @@ static void on_connection(void *context, const struct rpcrdma_connection *c)
         MUST(w->merged ? c->messages >= w->given[c->number] : c->messages == w->given[c->number]);
     }
     w->inferred |= c->carrier == RPCRDMA_CARRIER_IWARP && c->paired_by != RPCRDMA_PAIRED_CM;
+    w->pairs += (c->end[0].qpn + UINT64_C(7)) * (c->end[1].qpn + UINT64_C(7));
     w->dialects = w->dialects * 31 + (c->dialect ? c->dialect->id : 0);
     w->connections++;
     add(w, c->number);

@@ -25,6 +25,7 @@ struct watch {
     uint64_t malformed; /* findings */
     bool malformed_net; /* one of net/'s */
     bool read_long;     /* a Read Response has more than was asked for */
+    uint64_t pairs;     /* a sum of which ends are whose */
     struct {
         bool message, malformed;
         uint64_t dialects; /* a sum of what was decoded as what */

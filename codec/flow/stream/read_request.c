@@ -166,16 +166,6 @@ static const struct flow_read *exceeded_iwarp(struct stream *s, const struct rpc
     return NULL;
 }
 
-/* One that was captured before the i-th, and was sent after it: the path delivers in another order.
- */
-static bool earlier_may_answer(const struct stream *s, uint32_t i, const struct rpcrdma_op *op)
-{
-    for (uint32_t k = 0; k < i; k++)
-        if (may_answer(at(s, k), op) && rpcrdma_psn_diff(at(s, k)->seq, at(s, i)->seq) > 0)
-            return true;
-    return false;
-}
-
 const struct flow_read *flow_read_exceeded(struct flow_direction *dir, const struct rpcrdma_op *op,
                                            uint64_t *end)
 {
@@ -197,7 +187,7 @@ const struct flow_read *flow_read_exceeded(struct flow_direction *dir, const str
         if (!next && (!inside || read->answered))
             continue;
         *end = (uint64_t)k * s->pub.pmtu + op->len;
-        return *end > read->length && !earlier_may_answer(s, i, op) ? read : NULL;
+        return *end > read->length ? read : NULL;
     }
     return NULL;
 }
