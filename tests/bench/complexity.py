@@ -110,8 +110,8 @@ class Cost:
             empty(self.folder)
             run = subprocess.run([self.measure, *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                  check=False)
-            # 1: check found something; 2: trace found no such RPC
-            if run.returncode not in ((0, 1, 2) if command[1] == 'trace' else (0, 1)):
+            # 1: check found something; 2: trace found no such RPC, or there is nothing to check or sanitize
+            if run.returncode not in ((0, 1, 2) if command[1] in ('trace', 'check', 'sanitize') else (0, 1)):
                 self.bad.append(f'{" ".join(command)}: exit status {run.returncode}')
                 return 0, 0
             words = run.stdout.split()[-3:]
