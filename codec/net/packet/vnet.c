@@ -12,8 +12,8 @@ enum {
     ENTRIES_MOST = RPCRDMA_BOUND(16384, 24), /* of more, nothing is told apart */
     LABELS_MOST = RPCRDMA_BOUND(256, 6),     /* likewise, of two addresses */
     NETWORKS = 4 * LABELS_MOST,              /* of two addresses; see place() and make_way() */
-    RECENT = 4096,                           /* packets that another may be a copy of */
-    CACHE = 256,                             /* labels that packets had lately */
+    RECENT = RPCRDMA_BOUND(4096, 16),        /* packets that another may be a copy of */
+    CACHE = RPCRDMA_BOUND(256, 4),           /* labels that packets had lately */
 };
 #define COPY_NS UINT64_C(10000000)
 
