@@ -110,15 +110,17 @@ class Contracts(Proof):
     """What functions promise by the ACSL contracts of a driver, for every state at once: WP, not Eva. What
     one prover gives up the other may do. What they call has a contract of its own."""
 
-    def __init__(self, name, functions):
+    def __init__(self, name, functions, model="Typed"):
         super().__init__(name, "")
-        self.functions = functions.split()
+        self.functions, self.model = functions.split(), model
 
     def command(self, source, first, last):
-        return [*FRAMA_C, f"-cpp-extra-args=-I{HERE} -I{source}/codec", os.path.join(HERE, self.driver + ".c"),
-                "-wp", "-wp-rte", "-wp-prover", "z3,cvc4", "-wp-par", "1", "-wp-steps", "20000000", "-wp-timeout", "60",
-                "-wp-fct", first or ",".join(self.functions)]
+        return [*FRAMA_C, f"-cpp-extra-args=-I{HERE} -I{source}/codec -I{source}/cli",
+                os.path.join(HERE, self.driver + ".c"), "-wp", "-wp-rte", "-wp-model", self.model, "-wp-prover", "z3,cvc4",
+                "-wp-par", "1", "-wp-steps", "20000000", "-wp-timeout", "60", "-wp-fct", first or ",".join(self.functions)]
 
+
+AHEAD = "cli/source/skim_ahead.c"
 
 # What Frama-C is told of the code: file, the line before which it is told, the annotation.
 ANNOTATIONS = [
@@ -138,6 +140,27 @@ ANNOTATIONS = [
     ("net/packet/plain.c", "    if (RPCRDMA_SELDOM(op->flags & SETS_MORE))", "//@ split data;"),
     ("net/packet/bth.c", "    if (net->icrc_true && net->give_icrc && plain && opcode->kind <= RPCRDMA_OP_ATOMIC &&",
      "//@ split data;"),
+    # contracts of what has no declaration, and of loops
+    (AHEAD, "static bool is_chain(const struct skim *skim, uint64_t place, uint32_t seconds)",
+     "//@ requires mapped(skim) && place <= 0x4000000000000000; assigns \\nothing;"),
+    (AHEAD, "    for (unsigned i = 0; i < CHAIN; i++) {",
+     "/*@ loop invariant i <= CHAIN && place <= 0x4000000000000000 + i * (SKIM_RECORD + SOURCE_MAX_PACKET);"
+     " loop assigns i, place; */"),
+    (AHEAD, "static uint64_t guess(const struct skim *skim, const struct walk *walk)",
+     "//@ requires mapped(skim) && \\valid_read(walk) && walk->window <= 0x10000000000; assigns \\nothing;"
+     " ensures \\result < 0x4000000000000000;"),
+    (AHEAD, "    for (; place < end; place++)", "//@ loop invariant place <= end; loop assigns place;"),
+    (AHEAD, "static bool publish(struct skim *skim, struct skim_part *part, uint64_t end, size_t n)",
+     "//@ assigns part->end, part->n;"),
+    (AHEAD, "static bool walk_window(struct skim *skim, void *argument)",
+     "//@ requires walks(skim, (struct walk *)argument);"),
+    (AHEAD, "/* Where a record seems to begin in the window; 0: nowhere. */",
+     "/*@ predicate walks(struct skim *s, struct walk *w) = mapped(s) && \\valid(w) && \\valid(w->part) &&"
+     " \\valid(w->part->bytes + (0 .. SKIM_PART - 1)) && w->window <= 0x10000000000 && w->start < 0x4000000000000000 &&"
+     " \\separated(s, w, w->part, s->map + (0 .. s->size - 1), w->part->bytes + (0 .. SKIM_PART - 1)); */"),
+    (AHEAD, "    for (unsigned records = 1; place < until; records++) {",
+     "/*@ loop invariant n <= SKIM_PART && place < 0x4000000000000000 + 0x200000;"
+     " loop assigns records, place, n, part->end, part->n, part->bytes[0 .. SKIM_PART - 1]; */"),
 ]
 
 # Calls by which a layer comes to itself: in their place is one to a layer of another file, any of which stands for all
@@ -151,6 +174,8 @@ RECURSION = [
 OPAQUE = {"rpcrdma_read_opaque": 20, "read_count": 10}
 MESSAGE = {**OPAQUE, "rpcrdma_message_plain": 20, "rpcrdma_message_decode": 20,
            "rpcrdma_message_decode_any": 20}
+
+RPC = {"opaque_auth": 20, "rpcrdma_plain_call_header": 20, "rpcrdma_plain_call": 20}
 
 # The bytes of a word (rpcrdma_get_be32) are put together by Eva, in any_....
 CURSOR = """rpcrdma_cursor_init rpcrdma_cursor_fail rpcrdma_cursor_left rpcrdma_cursor_captured rpcrdma_cursor_limit rpcrdma_cursor_peek
@@ -174,14 +199,14 @@ PROOFS = [
     Proof("xchar", "any_dialect wire/xchar wire/xdr wire/property", 64, 4, slevel=OPAQUE, split=["read_count"]),
     AnyLength("message", "any_dialect wire/message wire/xdr", slevel=MESSAGE, split=["read_count", "rpcrdma_message_plain"]),
     AnyLength("xchar", "any_dialect wire/xchar wire/xdr wire/property", slevel=OPAQUE, split=["read_count"]),
-    AnyLength("rpc", "wire/rpc", slevel={"opaque_auth": 20, "rpcrdma_plain_call_header": 20, "rpcrdma_plain_call": 20},
-              split=["rpcrdma_plain_call_header"]),
+    AnyLength("rpc", "wire/rpc", slevel=RPC, split=["rpcrdma_plain_call_header"]),
     AnyLength("private_data", "wire/private_data"),
     Contracts("cursor", CURSOR),
     Contracts("items", ITEMS),
     Contracts("readers", "read_chunk read_count rpcrdma_read_words"),
+    Contracts("skim", "is_chain guess walk_window skim_kept skim_is_bulk skim_room", model="Typed+Cast"),
     Proof("dialect", "wire/dialect wire/field wire/xchar wire/xdr wire/property", slevel={"*": 100}),
-    Proof("rpc", "wire/rpc", 848, 8, slevel={"opaque_auth": 20}),
+    Proof("rpc", "wire/rpc", 848, 8, slevel=RPC, split=["rpcrdma_plain_call_header"]),
     Proof("private_data", "wire/private_data", 512, 2),
     Proof("within", "any_dialect wire/xdr", 64, 4, slevel=WITHIN,
           split=["rpcrdma_cursor_take", "read_count", "read_chunk", "rpcrdma_read_words", "rpcrdma_read_opaque"]),
@@ -197,11 +222,11 @@ PROOFS = [
     Proof("encode_rpc", ENCODE, 16, 2, "encode", "rpc"),
     Proof("encode_xchar", ENCODE, 16, 2, "encode", "xchar"),
     Proof("encode_opaque", ENCODE, 16, 2, "encode", "opaque"),
-    Stream("operations", "any_xdr upper/compound upper/names upper/nfs4 upper/eligible upper/binding",
+    Stream("operations", "any_xdr upper/compound upper/body upper/names upper/nfs4 upper/eligible upper/binding",
            slevel={"operations": 20, "rpcrdma_compound_next": 20}, split=["rpcrdma_compound_next"]),
-    Stream("steps", "any_compound upper/xdr_grammar upper/nfs4 upper/names upper/eligible upper/binding", last=75, runs=8,
-           slevel={**STEP, "steps": 400}),
-    Stream("binding", "any_compound upper/xdr_grammar upper/nfs4 upper/names upper/eligible upper/binding",
+    Stream("steps", "any_compound upper/xdr_grammar upper/body upper/nfs4 upper/names upper/eligible upper/binding", last=75,
+           runs=8, slevel={**STEP, "steps": 400}),
+    Stream("binding", "any_compound upper/xdr_grammar upper/body upper/nfs4 upper/names upper/eligible upper/binding",
            slevel={**STEP, "binding": 400, "find": 50}),
     Proof("ddp", "net/iwarp/ddp", 24, 2, longer=[(47, 48)],
           slevel={"main": 50, "one": 20, "rpcrdma_ddp_plausible": 20, "rpcrdma_ddp": 20, "untagged": 50, "tagged": 20},
@@ -237,6 +262,9 @@ MUTATIONS = [
     ("cursor", "rpcrdma_cursor_skip", "wire/cursor.h", "n > c->len - c->off", "false"),
     ("readers", "read_chunk", "wire/message.c", "chunk->declared < captured ?", "true ?"),
     ("readers", "rpcrdma_read_words", "wire/xdr.c", "out->declared < captured ?", "true ?"),
+    ("skim", "is_chain", "cli/source/skim_ahead.c", "place + SKIM_RECORD > skim->size", "place > skim->size"),
+    ("skim", "walk_window", "cli/source/skim_ahead.c", "place + kept > skim->size", "false"),
+    ("skim", "walk_window", "cli/source/skim_ahead.c", "n + skim_room(kept) > SKIM_PART", "false"),
     ("items", "rpcrdma_read_next", "wire/chunk.c", "it->index >= list->count", "it->index > list->count"),
     ("items", "rpcrdma_write_next", "wire/chunk.c", "declared < readable ? declared : readable", "declared"),
     ("items", "rpcrdma_property_next", "wire/property.c", "length > set->wire.len - PROPERTY_HEAD - it->pos", "false"),
