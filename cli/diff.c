@@ -20,11 +20,23 @@ enum { ENOUGH = 8, ERRORS = 3 };
 
 enum { PROBLEMS = 8 }; /* of a capture, in text and in each line of JSON */
 
-enum verdict { TOO_FEW, SAME, SLOWER, FASTER, ONLY_FIRST, ONLY_SECOND, NOT_KNOWN, VERDICTS };
+enum verdict {
+    TOO_FEW,
+    SAME,
+    SLOWER,
+    FASTER,
+    FAILS_MORE,
+    FAILS_LESS,
+    ONLY_FIRST,
+    ONLY_SECOND,
+    NOT_KNOWN,
+    VERDICTS
+};
 
 static const char *const verdicts[] = {
     [TOO_FEW] = "too few",       [SAME] = "same",
     [SLOWER] = "slower",         [FASTER] = "faster",
+    [FAILS_MORE] = "fails more", [FAILS_LESS] = "fails less",
     [ONLY_FIRST] = "only first", [ONLY_SECOND] = "only second",
     [NOT_KNOWN] = "not known",
 };
@@ -39,6 +51,7 @@ struct side {
     struct groups *groups;
     struct filter *filter;
     int64_t span_ns;
+    bool replies; /* some RPC has its Reply: both directions were captured */
 };
 
 struct row {
@@ -57,6 +70,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
     struct side *side = context;
     struct rpc rpc = details_of(side->details, transaction);
 
+    side->replies |= transaction->call_frame != 0 && transaction->reply_frame != 0;
     if (rpc_matches(side->filter, &rpc))
         groups_add(side->groups, &rpc);
     details_done(side->details, transaction);
@@ -103,18 +117,38 @@ static bool is_others(const struct side sides[2], const struct row *row)
     return false;
 }
 
-static enum verdict decide(const struct side sides[2], const struct row *row)
+/* Without Reply, or answered with an error. */
+static uint64_t failed(const struct group *g)
 {
-    const struct latency *a, *b;
+    return MIN(g->unanswered + g->errors, g->calls);
+}
+
+/*
+ * Means are of what was answered: what hangs is not in them. Whether two shares differ is asked
+ * alike, by the standard error that both would have if they were one. 1: more of the second's
+ * failed; -1: of the first's.
+ */
+static int fails_more(const struct side sides[2], const struct row *row)
+{
+    double n[2], share[2], of_both, error;
+
+    for (int i = 0; i < 2; i++) {
+        n[i] = (double)row->of[i]->calls;
+        if (!sides[i].replies || n[i] < (int)ENOUGH)
+            return 0;
+        share[i] = (double)failed(row->of[i]) / n[i];
+    }
+    of_both = (share[0] * n[0] + share[1] * n[1]) / (n[0] + n[1]);
+    error = sqrt(of_both * (1 - of_both) * (1 / n[0] + 1 / n[1]));
+    if (fabs(share[1] - share[0]) <= (int)ERRORS * error)
+        return 0;
+    return share[1] > share[0] ? 1 : -1;
+}
+
+static enum verdict decide_by_mean(const struct latency *a, const struct latency *b)
+{
     double difference, error;
 
-    if (is_others(sides, row))
-        return NOT_KNOWN;
-    for (int i = 0; i < 2; i++)
-        if (!row->of[i]) /* what it lacks may be among its others */
-            return sides[i].groups->left_out > 0 ? NOT_KNOWN : i == 0 ? ONLY_SECOND : ONLY_FIRST;
-    a = &row->of[0]->latency;
-    b = &row->of[1]->latency;
     if (a->count < ENOUGH || b->count < ENOUGH)
         return TOO_FEW;
     difference = b->sum_ns / (double)b->count - a->sum_ns / (double)a->count;
@@ -122,6 +156,23 @@ static enum verdict decide(const struct side sides[2], const struct row *row)
     if (fabs(difference) <= (int)ERRORS * error)
         return SAME;
     return difference > 0 ? SLOWER : FASTER;
+}
+
+static enum verdict decide(const struct side sides[2], const struct row *row)
+{
+    enum verdict by_mean;
+    int more;
+
+    if (is_others(sides, row))
+        return NOT_KNOWN;
+    for (int i = 0; i < 2; i++)
+        if (!row->of[i]) /* what it lacks may be among its others */
+            return sides[i].groups->left_out > 0 ? NOT_KNOWN : i == 0 ? ONLY_SECOND : ONLY_FIRST;
+    by_mean = decide_by_mean(&row->of[0]->latency, &row->of[1]->latency);
+    more = fails_more(sides, row);
+    if (more > 0) /* be it faster, too: what takes longest may be what fails */
+        return FAILS_MORE;
+    return more < 0 && by_mean != SLOWER && by_mean != FASTER ? FAILS_LESS : by_mean;
 }
 
 static gint by_time(gconstpointer a, gconstpointer b)
@@ -284,10 +335,16 @@ static void text_row(const struct table *table, const struct side sides[2], cons
     for (int i = 0; i < 2; i++)
         number(table, ERRS, row->of[i] != NULL, "%.0f",
                row->of[i] ? (double)row->of[i]->errors : 0);
-    out_style(out, row->verdict == SLOWER ? OUT_WARNING : OUT_PLAIN);
+    out_style(out, row->verdict == SLOWER || row->verdict == FAILS_MORE ? OUT_WARNING : OUT_PLAIN);
     cell(table, VERDICT, verdicts[row->verdict]);
     out_style(out, OUT_PLAIN);
     group_put_name(shown, shown->name, out);
+    for (int i = 0; i < 2; i++)
+        if (row->of[i] && row->of[i]->unanswered > 0) {
+            out_literal(out, ", ");
+            out_u64(out, row->of[i]->unanswered);
+            out_text(out, i == 0 ? " without Reply in A" : " without Reply in B");
+        }
     out_line(out);
 }
 
@@ -505,7 +562,8 @@ const struct command command_diff = {
     .what = "two captures' operations side by side, before and after a change; --json",
     .details =
         "B is slower or faster where the mean latencies differ by more than three standard errors\n"
-        "of their difference, of 8 RPCs and more on each side. What only one has is \"not known\"\n"
+        "of their difference, of 8 RPCs and more on each side; it fails more where so much more\n"
+        "has an error or no Reply, whatever the means. What only one has is \"not known\"\n"
         "where the other has groups that are summed up as (others). Files of one name are\n"
         "paired by file handle, else by server; what is left of a name is added up.",
     .run = run,

@@ -83,6 +83,32 @@ class Diff(command.CommandTest):
                 seen.add(row['second_is'])
         self.assertEqual(seen, {'same', 'slower', 'faster', 'too few'})
 
+    def test_failing(self):
+        """Calls without Reply and errors are in no mean: where they differ, the captures are not the same."""
+        def path(name, without, errors=0, calls=100):
+            def talk(c, _):
+                for k in range(calls):
+                    xid = c.call(rule_talk.GETATTR, rule_talk.opaque(b'12345678'))
+                    if k >= without:
+                        c.reply(xid, struct.pack('>I', 70 * (k < without + errors)) + rule_talk.ATTRIBUTES)
+            file = os.path.join(self.folder, name)
+            rules.write(file, talk, True)
+            return file
+        good = path('good', 0)
+        for bad, n, verdict in ((path('half', 50), 50, 'more'), (path('errors', 0, 50), 0, 'more'),
+                                (path('hangs', 97), 97, 'more'), (path('one', 1), 1, ''),
+                                (path('none', 100), 100, ''), (path('few', 4, calls=7), 4, '')):
+            for files in ((good, bad), (bad, good)):
+                rows = self.objects('diff', '--json', *files)
+                if verdict:
+                    verdict = 'fails more' if files[0] == good else 'fails less'
+                    self.assertEqual([row['second_is'] for row in rows], [verdict], files)
+                else:
+                    self.assertNotIn('fails', rows[0]['second_is'])
+                line = self.run_command('diff', *files).splitlines()[-1]
+                side = 'AB'[files[0] == good]
+                self.assertTrue(line.endswith(f', {n} without Reply in {side}' if n else 'NFS V3 GETATTR'), line)
+
     def test_only_one(self):
         rows = self.objects('diff', '--json', command.capture(), command.capture('roce-nfs41-mini'))
         for row in rows:
