@@ -160,13 +160,17 @@ static void given_up(struct report *r, const struct report_connection *c)
     snprintf(cause->against, sizeof(cause->against), "a Reply may not have been captured");
 }
 
+#define SECOND INT64_C(1000000000)
+#define LONG_NS (10 * SECOND) /* that the capture ended is no argument then */
+
 static void never_answered(struct report *r, const struct report_connection *c, int direction)
 {
     const struct report_unanswered *own = &c->trouble.unanswered[direction];
     /* what was under way when the capture ended is not late */
-    uint64_t n = c->pub.life.ended == RPCRDMA_ENDED_NOT ? own->late : own->calls;
+    bool open = c->pub.life.ended == RPCRDMA_ENDED_NOT;
+    uint64_t n = open ? own->late : own->calls;
     struct report_cause *cause;
-    char silent[80] = "";
+    char silent[80] = "", waited[80] = "", had[64] = "";
 
     n -= MIN(own->explained, n);
     if (n == 0 || sent_again(r, c) || report_one_way(c))
@@ -174,14 +178,28 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
     cause->rpcs = n;
     cause->frame = own->frame;
+    cause->time_ns =
+        MAX(time_less(open ? report_now_ns(r) : c->pub.life.ended_ns, own->since_ns), 0);
+    if (direction == REPORT_FORWARD) { /* several of a server's are told as one */
+        cause->since_ns = own->since_ns;
+        cause->until_ns = time_plus(own->since_ns, cause->time_ns);
+    }
+    if (cause->time_ns >= SECOND)
+        snprintf(waited, sizeof(waited), ": %.1f s passed%s until the %s ended",
+                 report_seconds(cause->time_ns), n == 1 ? "" : " since the first",
+                 open ? "capture" : "connection");
+    if (own->explained == 0 && own->held == own->calls && n == own->calls)
+        snprintf(had, sizeof(had), " The %s's host acknowledged %s.",
+                 direction == REPORT_REVERSE ? "client" : "server", n == 1 ? "it" : "them");
     if (!c->pub.closed && report_silent_ns(r) >= REPORT_SILENT_NS)
         snprintf(silent, sizeof(silent),
                  ", and nothing was captured any more for the last %.1f s of the capture",
                  report_seconds(report_silent_ns(r)));
     snprintf(cause->text, sizeof(cause->text),
-             "%" PRIu64 " %s%s on connection %u %s never answered%s%s.", n,
+             "%" PRIu64 " %s%s on connection %u %s never answered%s%s%s.%s", n,
              direction == REPORT_REVERSE ? "callback" : "Call", plural(n), (unsigned)c->pub.number,
-             n == 1 ? "was" : "were", direction == REPORT_REVERSE ? " by the client" : "", silent);
+             n == 1 ? "was" : "were", direction == REPORT_REVERSE ? " by the client" : "", waited,
+             silent, had);
     if (own->waited_ns > 0) {
         snprintf(cause->against, sizeof(cause->against),
                  "the capture lacks packets that may have answered %s, but not before %.1f s had "
@@ -191,8 +209,9 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     }
     snprintf(cause->against, sizeof(cause->against), "%s",
              c->pub.closed ? "the connection was closed by its ends: they may have given up"
-             : silent[0]   ? "a Reply may not have been captured"
-                           : "the capture may have ended before the Reply");
+             : silent[0] || cause->time_ns >= LONG_NS
+                 ? "a Reply may not have been captured"
+                 : "the capture may have ended before the Reply");
 }
 
 static void unanswered(struct report *r, const struct report_connection *c)
@@ -424,6 +443,7 @@ void report_decide(struct report *r)
     causes_that_came_again(r);
     causes_of_remote_errors(r);
     causes_of_attempts(r);
+    causes_of_unanswered(r);
     causes_of_breaks(r);
     causes_of_damage(r);
     causes_of_slow_ends(r);

@@ -74,6 +74,8 @@ void causes_of_remote_errors(struct report *r);
 
 /* causes_attempts.c: the server refused to be connected to, and nothing was accepted since. */
 void causes_of_attempts(struct report *r);
+/* causes_unanswered.c: where it is of several connections of a server. */
+void causes_of_unanswered(struct report *r);
 
 /* causes_broken.c: the one before it broke, and it was back within a second. */
 bool report_broke_before(const struct report *r, const struct report_connection *c);

@@ -125,8 +125,10 @@ static bool waited(const struct report_tally *tally, struct report_unanswered *w
             first_ns = MIN(first_ns, time_less(m->moments->at[i].since_ns, t->call_time_ns));
     if (first_ns < SECOND)
         return false;
-    if (without->waited++ == 0)
+    if (without->waited++ == 0) {
         without->waited_frame = t->call_frame;
+        without->waited_since_ns = t->call_time_ns;
+    }
     if (first_ns != INT64_MAX && (without->waited_ns == 0 || first_ns < without->waited_ns))
         without->waited_ns = first_ns;
     return true;
@@ -148,6 +150,7 @@ void report_missed_answer(const struct report_tally *tally, struct report_unansw
         return;
     without->least = least;
     without->least_frame = t->call_frame;
+    without->least_since_ns = t->call_time_ns;
 }
 
 /* What was sent towards this end last, if only answers to its RDMA Reads, it neither acknowledged
@@ -213,11 +216,14 @@ void report_missed_end(struct report *r, struct report_connection *c)
                      calls);
         waited = (int64_t)without->waited;
         waited -= CLAMP(more, 0, waited);
-        if (left > 0)
+        if (left > 0) {
             without->frame = without->least_frame;
-        if (waited > 0)
-            without->frame =
-                left > 0 ? MIN(without->frame, without->waited_frame) : without->waited_frame;
+            without->since_ns = without->least_since_ns;
+        }
+        if (waited > 0 && (left == 0 || without->waited_frame < without->frame)) {
+            without->frame = without->waited_frame;
+            without->since_ns = without->waited_since_ns;
+        }
         left += waited;
         without->unseen = MIN(unseen(r, c, end, without), (uint64_t)left);
         left -= (int64_t)without->unseen;

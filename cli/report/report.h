@@ -76,6 +76,7 @@ struct report_rpc {
 /* Calls of one end without a Reply. */
 struct report_unanswered {
     uint64_t calls, frame; /* of the first */
+    int64_t since_ns;      /* that was sent then */
     uint64_t late;         /* of those: a second old and more when nothing followed any more */
     uint64_t held;         /* of those: acknowledged, so that the other end had them */
     /* of those: none that was sent a second or more after them was answered; the latest of these */
@@ -90,6 +91,7 @@ struct report_unanswered {
     /* What the capture lacks explains so many: see missed.c. How many there are up to one of them,
      * less what was missing before it, at least; the frame of that one */
     uint64_t explained, least_frame;
+    int64_t least_since_ns;
     uint64_t
         unseen; /* of explained: what was sent behind the last that was answered is not known */
     int64_t least;
@@ -97,7 +99,7 @@ struct report_unanswered {
     /* Of calls: a second and more passed before anything that may have answered them was missing.
      * The first, how many, and how long that was at least where something was; 0: nothing was */
     uint64_t waited, waited_frame;
-    int64_t waited_ns;
+    int64_t waited_since_ns, waited_ns;
 };
 
 /* When pieces showed to be missing: so many were then. */

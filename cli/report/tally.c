@@ -135,8 +135,10 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
         (transaction_is_callback(t) && !t->has_program)) /* or it was cut: unknown_answer */
         return;
     without = unanswered_of(report_trouble(tally), t);
-    if (none && without->calls++ == 0)
+    if (none && without->calls++ == 0) {
         without->frame = t->call_frame;
+        without->since_ns = t->call_time_ns;
+    }
     if (none)
         report_missed_answer(tally, without, t);
     late = none && time_less(report_now_ns(r), t->call_time_ns) >= SECOND;

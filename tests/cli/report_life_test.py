@@ -193,7 +193,8 @@ class Life(CommandTest):
             causes = json.loads(self.run_command('report', '--json', path))['causes']
             self.assertEqual({one['cause'] for one in causes} - {'unanswered'}, {'connection-failed'})
             self.assertEqual([(one['src'], one['rpcs'], one['text']) for one in causes if one['cause'] == 'unanswered'],
-                             [('192.0.2.12', 1, '1 Call on connection 2 was never answered.')] if beside else [])
+                             [('192.0.2.12', 1, '1 Call on connection 2 was never answered: 4.0 s passed until the capture ended. '
+                               "The server's host acknowledged it.")] if beside else [])
 
     def test_one_direction(self):
         """Of what a client sends nothing shows that it was answered, or that the path was down: only that the other

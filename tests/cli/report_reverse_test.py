@@ -100,11 +100,13 @@ class Reverse(CommandTest):
         for acknowledged in (True, False):
             with self.subTest(acknowledged=acknowledged):
                 one, = self.left(0, acknowledged)
-                self.assertEqual(one['text'], '1 callback on connection 1 was never answered by the client.')
+                had = " The client's host acknowledged it." if acknowledged else ''
+                text = f'1 callback on connection 1 was never answered by the client: 5.0 s passed until the connection ended.{had}'
+                self.assertEqual(one['text'], text)
                 held, one = self.left(2, acknowledged)
                 self.assertIn("2 Calls on connection 1 reached the server's host, which acknowledged them", held['text'])
                 self.assertEqual((held['rpcs'], one['rpcs']), (2, 1))
-                self.assertEqual(one['text'], '1 callback on connection 1 was never answered by the client.')
+                self.assertEqual(one['text'], text)
                 held, = self.left(1, acknowledged, again=True)
                 self.assertEqual((held['rpcs'], held['confidence']), (1, 'high'))
                 self.assertIn("1 Call on connection 1 reached the server's host, which acknowledged it", held['text'])

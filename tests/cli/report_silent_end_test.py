@@ -80,6 +80,37 @@ class SilentEnd(CommandTest):
         self.assertIn('for the last 60.0 s of the capture', cause['text'])
         self.assertIn('silent    60.000 s from the last packet', self.run_command('report', path))
 
+    def test_hang_of_all(self):
+        """What a server that hangs costs is what its Calls waited. Of many connections it is one cause."""
+        for clients, answered in ((2, False), (6, False), (6, True)):
+            def say(c, _, clients=clients, answered=answered):
+                ones = [rule_talk.Conversation(c.packets, number=n, clock=c.clock, hosts=(f'192.0.2.{20 + n}', rule_talk.SERVER))
+                        for n in range(1, clients + 1)]
+                for one in ones + ones:
+                    one.getattr()
+                    c.clock.now += SECOND // 10
+                for one in ones:
+                    one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                other = rule_talk.Conversation(c.packets, number=9, clock=c.clock, hosts=('192.0.2.40', rule_talk.SERVER))
+                c.clock.now += 600 * SECOND
+                other.getattr() if answered else other.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            path = os.path.join(self.folder, 'hang.pcap')
+            rules.write(path, say, True)
+            causes = self.report(path)['causes']
+            self.assertEqual({one['cause'] for one in causes}, {'unanswered'})
+            for one in causes:
+                self.assertAlmostEqual(one['cost_ns'], 600 * SECOND, delta=SECOND // 10)
+                self.assertEqual(one['against'], 'a Reply may not have been captured')
+            if clients == 2:
+                self.assertEqual([one['text'] for one in causes],
+                                 [f'1 Call on connection {n} was never answered: 600.0 s passed until the capture ended. '
+                                  "The server's host acknowledged it." for n in (1, 2)])
+                continue
+            cause, = causes
+            self.assertEqual((cause['count'], cause['rpcs'], cause['connections']), (6, 6, list(range(1, 7))))
+            self.assertIn('The server 192.0.2.1 never answered 6 Calls on 6 connections', cause['text'])
+            self.assertEqual('it answered nobody from 1.2 s on' in cause['text'], not answered, cause['text'])
+
     def test_not_captured(self):
         """What the capture lacks explains a Call: it is not under way, too, as RPCs behind it were answered."""
         def say(c, _):
