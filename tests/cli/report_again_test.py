@@ -32,6 +32,25 @@ class Again(CommandTest):
         rules.write(path, say, True)
         return path
 
+    def test_another_mount(self):
+        """Its XIDs begin anew: what the client has the Reply of it does not send again. Without the Ack that is not known."""
+        for seconds, acknowledged in ((1, True), (3600, True), (5, False)):
+            def say(c, _, seconds=seconds, acknowledged=acknowledged):
+                xids = [c.getattr() for _ in range(10)]
+                if not acknowledged:
+                    c.packets.pop()
+                c.talk.disconnect()
+                c.clock.now += seconds * SECOND
+                other = c.beside(2)
+                for xid in xids:
+                    other.getattr(xid=xid)
+                other.talk.disconnect()
+            path = os.path.join(self.folder, 'mounts.pcap')
+            rules.write(path, say, True)
+            self.assertEqual([one['retransmitted'] for one in self.rpcs(path)], [False] * 19 + [not acknowledged], seconds)
+            if acknowledged:
+                self.assertEqual(json.loads(self.run_command('report', '--json', path))['verdict'], 'healthy')
+
     def rpcs(self, path):
         return [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
 

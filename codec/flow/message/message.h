@@ -73,7 +73,7 @@ struct flow_sent {
     uint64_t key; /* its XID; a hash of its hosts, and of what is the same of each sending */
     uint64_t frame, first_frame; /* of the latest, and of the first sending */
     int64_t first_time_ns;
-    uint32_t connection, first_connection; /* likewise; 0: free */
+    uint32_t connection, first_connection; /* likewise; 0: free, or answered */
     uint64_t calls;                        /* message_calls_of the latest */
     /* of the stage of RPCs: */
     const void *latest; /* the latest sending's transaction; flow_sent_left, NULL: it is over, */

@@ -7,7 +7,8 @@
  * After a reconnect a client retransmits its outstanding Calls, with the XIDs they had (RFC 5531
  * section 9); also those that were answered, where the Reply did not reach it. A Call is one of
  * those when it came on a connection that was opened after the first sending, between the same
- * hosts, and calls the same procedure with a Payload stream of the same length. Each has one place
+ * hosts, and calls the same procedure with a Payload stream of the same length; not where a Reply
+ * to the first was delivered: an XID is unique among outstanding Calls, no more. Each has one place
  * where it may be. What waits for its Reply there when another Call comes goes to awaited.c, which
  * is seldom.
  */

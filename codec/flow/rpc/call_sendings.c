@@ -103,6 +103,8 @@ void rpc_sendings_over(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
     e->latest = reply->state != RPCRDMA_DELIVERED && (rpcs->closing || reply->transmissions > 1)
                     ? &flow_sent_left
                     : NULL;
+    if (reply->state == RPCRDMA_DELIVERED)
+        e->connection = 0; /* the client has its Reply, and sends it no more: another one may */
 }
 
 uint32_t rpc_sendings_total(const struct flow_rpcs *rpcs, const struct rpc_transaction *t,
