@@ -72,7 +72,6 @@ static void keep(struct trace *trace, const struct rpcrdma_transaction *t)
     one->transaction = *t;
     one->connection = *t->connection;
     one->transaction.connection = &one->connection;
-    rpcrdma_transaction_title(t, one->title, sizeof(one->title));
     one->complete_at = trace->packets->count + MIN(AFTER, trace->packets->size / 4);
     one->line[0] = '\0';
     if (!out_open(&out, -1))

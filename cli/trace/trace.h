@@ -18,7 +18,6 @@ struct traced {
     bool found, cut;
     struct rpcrdma_transaction transaction;
     struct rpcrdma_connection connection;
-    char title[TRANSACTION_NAME];
     char line[4096];      /* of rpcrdma rpcs */
     GArray *packets;      /* NULL: not looked for yet */
     uint64_t complete_at; /* packets: look for them then; 0: done */
