@@ -253,6 +253,16 @@ void line_put_ends(struct out *out, const struct rpcrdma_connection *c)
     line_put_end(out, c->carrier, &c->end[client > 0 ? 0 : 1]);
 }
 
+/* The request and the answer to it were captured: that is all there is. */
+static bool refused(const struct rpcrdma_connection *c)
+{
+    const struct rpcrdma_life *life = &c->life;
+
+    return life->requests > 0 &&
+           (life->ended == RPCRDMA_ENDED_REJECTED || life->ended == RPCRDMA_ENDED_REFUSED) &&
+           life->ended_by >= 0 && c->role[life->ended_by] == RPCRDMA_ROLE_SERVER;
+}
+
 static void connection(struct view *view, const struct rpcrdma_connection *c,
                        const struct rpcrdma_finding *findings, size_t n)
 {
@@ -283,6 +293,7 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
     }
     out_text(out, c->paired_by == RPCRDMA_PAIRED_CM         ? ", paired by CM"
                   : c->paired_by == RPCRDMA_PAIRED_INFERRED ? ", pairing inferred"
+                  : refused(c)                              ? ""
                                                             : ", one direction only");
     out_literal(out, ", thresholds ");
     out_u64(out, c->threshold_call);

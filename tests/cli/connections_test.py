@@ -43,7 +43,9 @@ class Connections(CommandTest):
         self.assertEqual(one['state'], 'rejected')
         self.assertEqual(one['end'], {'how': 'reject', 'by': 'server', 'frame': 2, 'time_ns': one['time_ns'] + 5000,
                                       'reason': 8, 'reason_name': 'invalid service ID'})
-        self.assertIn('rejected by the server: invalid service ID (8)', self.run_command('connections', path))
+        text = self.run_command('connections', path)
+        self.assertIn('rejected by the server: invalid service ID (8)', text)
+        self.assertNotIn('one direction only', text)  # the REQ of one end, the REJ of the other
 
     def test_sent_again(self):
         """Each of the five is lost with its Call outstanding; the next takes its place."""
