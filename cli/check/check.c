@@ -21,9 +21,9 @@ struct check {
     uint64_t hidden[RPCRDMA_ERROR + 1]; /* violations that are not shown: --severity */
     GPtrArray *problems;                /* why not all input could be read */
     uint64_t shown;                     /* one by one */
-    uint64_t
-        transport; /* warnings of what happened to packets: no rule of the protocol is broken */
-    bool warned;   /* of more than those and notes, whatever --fail-on says of them */
+    /* whatever --fail-on says: warnings of what happened to packets, and of what was captured,
+     * which break no rule of the protocol; and all that is more than those and notes */
+    uint64_t transport, capture, broken;
 };
 
 /* Whether it is shown one by one. frame: of what it belongs to. */
@@ -31,6 +31,7 @@ static bool counts(struct check *check, const struct rpcrdma_finding *finding,
                    const struct rpcrdma_connection *connection, uint64_t frame)
 {
     enum rpcrdma_severity severity = rpcrdma_rule(finding->rule)->severity;
+    unsigned classes = rpcrdma_rule_help(finding->rule)->classes;
     const struct check_options *options = &check->options;
     bool report = options->format > CHECK_JSON;
     uint64_t n;
@@ -41,11 +42,12 @@ static bool counts(struct check *check, const struct rpcrdma_finding *finding,
     if (severity >= options->fail_on)
         check->violations++;
     check->notes += severity == RPCRDMA_NOTE;
-    if (severity == RPCRDMA_WARNING &&
-        rpcrdma_rule_help(finding->rule)->classes & RPCRDMA_CLASS_TRANSPORT)
+    if (severity == RPCRDMA_WARNING && classes & RPCRDMA_CLASS_TRANSPORT)
         check->transport++;
+    else if (severity == RPCRDMA_WARNING && classes & RPCRDMA_CLASS_CAPTURE)
+        check->capture++;
     else
-        check->warned |= severity > RPCRDMA_NOTE;
+        check->broken += severity > RPCRDMA_NOTE;
     if (severity < options->least) {
         check->hidden[severity] += severity >= options->fail_on;
         return false;
@@ -193,21 +195,24 @@ static void say_clean(const struct check *check, const struct pipeline *pipeline
 {
     bool shown = check->options.least == RPCRDMA_NOTE,
          fails = check->options.fail_on == RPCRDMA_NOTE;
-    char notes[64] = "", transport[64] = "";
+    char notes[64] = "", transport[64] = "", capture[64] = "";
 
+    if (check->capture > 0)
+        snprintf(capture, sizeof(capture), "; %" PRIu64 " capture warning%s", check->capture,
+                 plural(check->capture));
     if (check->transport > 0)
         snprintf(transport, sizeof(transport), "; %" PRIu64 " transport %s", check->transport,
                  check->transport == 1 ? "warning" : "warnings");
     if (check->notes > 0 && (!shown || fails))
         snprintf(notes, sizeof(notes), "; %" PRIu64 " note%s%s%s", check->notes,
                  plural(check->notes), shown ? "" : ", see -n", fails ? " (--fail-on note)" : "");
-    complain("%s%s: no protocol violations in %" PRIu64 " message%s%s%s",
+    complain("%s%s: no protocol violations in %" PRIu64 " message%s%s%s%s",
              options_input(pipeline->options), options_and_others(pipeline->options),
-             pipeline->messages, pipeline->messages == 1 ? "" : "s", transport, notes);
+             pipeline->messages, pipeline->messages == 1 ? "" : "s", transport, capture, notes);
 }
 
 /* The last object, where there is no other. */
-static void put_clean(const struct check *check, const struct pipeline *pipeline, struct out *out)
+static void put_counts(const struct check *check, const struct pipeline *pipeline, struct out *out)
 {
     struct json json = {.out = out};
 
@@ -215,8 +220,9 @@ static void put_clean(const struct check *check, const struct pipeline *pipeline
     if (pipeline->clock.started)
         json_key(&json, KEY(time_ns)), json_i64(&json, pipeline->clock.start_ns);
     json_key(&json, KEY(messages)), json_u64(&json, pipeline->messages);
-    json_key(&json, KEY(violations)), json_u64(&json, 0);
+    json_key(&json, KEY(violations)), json_u64(&json, check->broken);
     json_key(&json, KEY(transport_warnings)), json_u64(&json, check->transport);
+    json_key(&json, KEY(capture_warnings)), json_u64(&json, check->capture);
     json_key(&json, KEY(notes)), json_u64(&json, check->notes);
     json_key(&json, KEY(findings)), json_open(&json, '['), json_close(&json, ']');
     json_close(&json, '}');
@@ -348,11 +354,10 @@ static int look(struct check *check, const struct options *options, struct out *
                  check->tally.others, check->tally.others == 1 ? "finding is" : "findings are");
     nothing = status == EXIT_DONE && nothing_to_check(check, &pipeline);
     tell_end(check, &pipeline, nothing, out);
-    if (status == EXIT_DONE && format == CHECK_JSON && !check->options.summary && !check->warned &&
-        check->shown == 0)
-        put_clean(check, &pipeline, out);
+    if (status == EXIT_DONE && format == CHECK_JSON && !check->options.summary && check->shown == 0)
+        put_counts(check, &pipeline, out);
     status = end_output(out, status);
-    if (status == EXIT_DONE && !check->warned && pipeline.found && format == CHECK_TEXT &&
+    if (status == EXIT_DONE && check->broken == 0 && pipeline.found && format == CHECK_TEXT &&
         !options->quiet)
         say_clean(check, &pipeline);
     else if (status == EXIT_DONE && !options->quiet)

@@ -246,7 +246,8 @@ class Input(command.CommandTest):
         self.assertEqual(self.run_command('check', '-q', path), '')
         clean = json.loads(self.run_command('check', '--json', path))
         self.assertEqual(clean.pop('time_ns'), 1795166202627841000)
-        self.assertEqual(clean, {'messages': 136, 'violations': 0, 'transport_warnings': 0, 'notes': 0, 'findings': []})
+        self.assertEqual(clean, {'messages': 136, 'violations': 0, 'transport_warnings': 0, 'capture_warnings': 0,
+                                 'notes': 0, 'findings': []})
         path = command.capture('iwarp-nfs41-mini')
         notes = [finding for line in self.run_command('check', '-n', '--json', path).splitlines()
                  for finding in json.loads(line)['findings']]
@@ -261,7 +262,7 @@ class Input(command.CommandTest):
         for line in shown:
             for finding in json.loads(line)['findings']:
                 self.assertIn(finding['severity'], ('warning', 'error'))
-        for line in self.run_command('check', path, status=1).splitlines():
+        for line in self.run_command('check', '-q', path, status=1).splitlines():
             self.assertRegex(line, r'\[(warning|error) [a-z-]+: .*\]')
         # what a connection lost is told with it, too
         told = [json.loads(line) for line in

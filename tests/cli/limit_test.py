@@ -76,7 +76,7 @@ class Limit(command.CommandTest):
                                   (['rpcs', '--summary'], 0), (['rpcs', '--json'], 0), (['connections'], 0),
                                   (['credits'], None), (['report'], 0), (['report', '--json'], 0),
                                   (['trace', '--xid', '0x10001'], 0), (['extract', '-w', out + '.pcap'], None),
-                                  (['extract', '-d', out], None), (['check', '-n'], 0),
+                                  (['extract', '-d', out], None), (['check', '-n'], 1),
                                   (['capture', '--slice', '-w', out + '.pcapng', '-r'], None),
                                   (['capture', '--rpcrdma-only', '-w', out + '2.pcapng', '-r'], None)):
             with self.subTest(arguments):

@@ -73,6 +73,10 @@ class Selection(command.CommandTest):
         self.assertEqual(self.found('--fail-on', 'error', status=0), {'rpc-error': 3})
         # shown is one thing, the status another
         self.assertEqual(self.found('--severity', 'error', errors=1), {})
+        # who reads JSON sees why, too
+        row = json.loads(self.run_command('check', '--json', '--severity', 'error', command.capture(ERRORS), status=1,
+                                          errors=1))
+        self.assertEqual((row['violations'], row['transport_warnings'], row['findings']), (3, 0, []))
 
     def test_limit_tells_how_many_more(self):
         lines = self.run_command('check', '--limit', '1', command.capture(ERRORS), status=1).splitlines()
@@ -349,6 +353,13 @@ class Severities(command.CommandTest):
         for rule, severity, path in self.pairs():
             text = self.run_command('check', '-nq', '--summary', '--rule', rule, path, status=int(severity != 'note'))
             self.assertRegex(text, rf'(?m)^{rule} +{severity} +1 ')
+
+    def test_what_the_capture_lacks_breaks_no_rule(self):
+        path = os.path.join(self.made.name, 'packets-lost', 'breaks.pcap')
+        self.run_command('check', path, status=1, errors=1)
+        self.assertRegex(self.stderr, r': no protocol violations in \d+ messages; 1 capture warning; 1 note, see -n\n$')
+        row = json.loads(self.run_command('check', '--json', '--severity', 'error', path, status=1, errors=1))
+        self.assertEqual((row['violations'], row['transport_warnings'], row['capture_warnings']), (0, 0, 1))
 
     def test_a_refused_connection_lacks_nothing(self):
         path = os.path.join(self.made.name, 'connection-rejected-3', 'breaks.pcap')
