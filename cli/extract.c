@@ -122,6 +122,8 @@ static int run(const struct command *command, int argc, char **argv)
         status = bad_usage(command, "--where: sha256 is known when the message is written only");
     if (status == OPTIONS_GO_ON && pcap)
         status = output_binary(command, "-w", pcap);
+    if (status == OPTIONS_GO_ON && (pcap || folder) && !output_has_input(&options))
+        status = EXIT_UNUSABLE;
     if (status == OPTIONS_GO_ON && pcap)
         status = output_file_open(&file, pcap, &options, NULL);
     if (status == OPTIONS_GO_ON && pcap) {

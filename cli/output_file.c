@@ -2,6 +2,7 @@
 #include "output_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,6 +31,28 @@ int output_binary(const struct command *command, const char *option, const char 
         return bad_usage(command, "%s %s writes a binary file, and standard output is a terminal",
                          option, path);
     return options_plain(command, path);
+}
+
+/* Asked, not opened: a pipe that is opened and closed again ends who writes to it. */
+static int why_not_readable(const char *path)
+{
+    struct stat is;
+
+    if (strcmp(path, "-") == 0)
+        return 0;
+    if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 || stat(path, &is) != 0)
+        return errno;
+    return S_ISDIR(is.st_mode) ? EISDIR : 0;
+}
+
+bool output_has_input(const struct options *options)
+{
+    for (guint i = 0; i < options->n_files; i++)
+        if (why_not_readable(options->files[i]) == 0)
+            return true;
+    for (guint i = 0; i < options->n_files; i++)
+        complain("%s: %s", options->files[i], strerror(why_not_readable(options->files[i])));
+    return options->n_files == 0;
 }
 
 /* What was there is gone now, and not before: a mistyped input should not cost a result. */

@@ -291,6 +291,8 @@ static int export_to(struct exporter *e, const struct choice *choice)
     const char *stream = choice->csv ? choice->csv : choice->ndjson;
     enum text_form form = choice->csv ? TEXT_CSV : TEXT_NDJSON;
 
+    if (!output_standard(stream) && !output_has_input(e->options))
+        return EXIT_UNUSABLE;
     know_files(e);
     if (!stream) /* check(): one of the three was given */
         return database_export(e->options, choice->sqlite, analyse, e);
@@ -315,6 +317,10 @@ static int on_point(void *context, const struct point *point)
     char *folder = stream ? g_build_filename(stream, point->name, NULL) : NULL;
     int status;
 
+    if (!output_has_input(many->e->options)) {
+        g_free(folder);
+        return EXIT_UNUSABLE;
+    }
     if (folder && g_mkdir_with_parents(folder, 0777) != 0) {
         complain("%s: %s", folder, strerror(errno));
         return EXIT_UNUSABLE;

@@ -66,6 +66,18 @@ class Output(command.CommandTest):
             with open(out, 'rb') as file:
                 self.assertEqual(file.read(), result, arguments)
 
+    def test_input_that_is_not_there_makes_nothing(self):
+        """It would be in the way of the next run, which has the right name."""
+        out, none = os.path.join(self.folder, 'made'), os.path.join(self.folder, 'none.pcap')
+        for arguments in (['export', '--csv', out], ['export', '--ndjson', out], ['export', '--sqlite', out],
+                          ['export', '-b', 'duration:9', '--csv', out], ['export', '-j', '2', '--csv', out],
+                          ['extract', '-d', out], ['extract', '-w', out]):
+            with self.subTest(arguments):
+                self.run_command(*arguments, none, status=2)
+                self.assertFalse(os.path.exists(out))
+        self.run_command('extract', '-d', out, none, command.capture(), status=2, errors=1)  # what there is is written
+        self.assertGreater(len(os.listdir(out)), 1)
+
     def test_closed_output(self):
         run = subprocess.run(f'"{command.RPCRDMA}" decode "{command.capture()}" >&-', shell=True,
                              capture_output=True, check=False)
