@@ -150,7 +150,7 @@ int check_options_parse(struct check_options *check, struct options *options,
     if (status == OPTIONS_GO_ON)
         status = choose_format(check, &given, options, command);
     if (status == OPTIONS_GO_ON)
-        status = where_compile(command, given.where, filter_of_messages, &check->filter);
+        status = where_compile(command, given.where, filter_of_findings, &check->filter);
     g_free(given.where);
     g_strfreev(given.rules);
     g_strfreev(given.ignored);

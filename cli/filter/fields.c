@@ -7,10 +7,20 @@
 
 #include "results.h"
 
-filter_records filter_of_messages = {
-    RPCRDMA_RECORD_MESSAGE,       RPCRDMA_RECORD_CALL_SEGMENT,  RPCRDMA_RECORD_READ_SEGMENT,
-    RPCRDMA_RECORD_WRITE_SEGMENT, RPCRDMA_RECORD_REPLY_SEGMENT, RPCRDMA_RECORD_ERROR,
-    RPCRDMA_RECORD_RPC,           RPCRDMA_RECORD_FINDING,       RPCRDMA_RECORD_COUNT};
+#define RECORDS_OF_MESSAGE                                                                         \
+    RPCRDMA_RECORD_MESSAGE, RPCRDMA_RECORD_CALL_SEGMENT, RPCRDMA_RECORD_READ_SEGMENT,              \
+        RPCRDMA_RECORD_WRITE_SEGMENT, RPCRDMA_RECORD_REPLY_SEGMENT, RPCRDMA_RECORD_ERROR,          \
+        RPCRDMA_RECORD_RPC, RPCRDMA_RECORD_FINDING
+
+filter_records filter_of_messages = {RECORDS_OF_MESSAGE, RPCRDMA_RECORD_COUNT};
+
+/* Beside them fields of an RPC that no field of a message has the name of. */
+filter_records filter_of_findings = {RECORDS_OF_MESSAGE, RPCRDMA_RECORD_COUNT};
+
+static const enum rpcrdma_field_id of_findings[] = {
+    RPCRDMA_FIELD_RPCS_CLIENT,       RPCRDMA_FIELD_RPCS_SERVER,  RPCRDMA_FIELD_RPCS_CALL_FRAME,
+    RPCRDMA_FIELD_RPCS_REPLY_FRAME,  RPCRDMA_FIELD_RPCS_LATENCY, RPCRDMA_FIELD_RPCS_TRANSMISSIONS,
+    RPCRDMA_FIELD_RPCS_RETRANSMITTED};
 
 #define RECORDS_OF_RPC                                                                             \
     RPCRDMA_RECORD_RPCS, RPCRDMA_RECORD_RPCS_OPERATIONS, RPCRDMA_RECORD_RPCS_CALL_DELIVERY,        \
@@ -60,10 +70,14 @@ const struct rpcrdma_field *filter_field_of(int id)
                                     : &worked_out[id - RPCRDMA_FIELD_COUNT];
 }
 
-static bool wanted(const enum rpcrdma_record_id *records, enum rpcrdma_record_id id)
+static bool wanted(const enum rpcrdma_record_id *records, const struct rpcrdma_field *field)
 {
+    if (records == filter_of_findings)
+        for (size_t i = 0; i < sizeof(of_findings) / sizeof(of_findings[0]); i++)
+            if (of_findings[i] == field->id)
+                return true;
     for (; *records != RPCRDMA_RECORD_COUNT; records++)
-        if (*records == id)
+        if (*records == field->record)
             return true;
     return false;
 }
@@ -120,7 +134,7 @@ static void look(int pass, filter_records records, const char *name, struct foun
 
         if (!is_meant(pass, records, field, name))
             continue;
-        if (!wanted(records, field->record)) {
+        if (!wanted(records, field)) {
             found->elsewhere = field;
             continue;
         }
@@ -136,7 +150,7 @@ static void tell_several(filter_records records, const char *name, char *problem
     for (int id = 0; id < FILTER_FIELD_COUNT && at < size; id++) {
         const struct rpcrdma_field *field = filter_field_of(id);
 
-        if (wanted(records, field->record) && is_end(short_name(field), name))
+        if (wanted(records, field) && is_end(short_name(field), name))
             at += (size_t)g_snprintf(problem + at, size - at, " %s", short_name(field));
     }
 }
@@ -203,7 +217,7 @@ const struct rpcrdma_field *filter_field(filter_records records, const char *nam
     else if ((record = object(records, name)))
         tell_object(record, name, problem, size);
     else if (found.elsewhere)
-        g_snprintf(problem, size, "%s is no field of what this command shows",
+        g_snprintf(problem, size, "%s is no field that this command takes",
                    found.elsewhere->abbrev);
     else if (is_result(name))
         g_snprintf(problem, size, "no expression takes %s", name);

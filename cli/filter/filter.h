@@ -49,7 +49,8 @@ enum { FILTER_FIELD_COUNT = RPCRDMA_FIELD_COUNT + 3 };
  * RPCRDMA_RECORD_COUNT. */
 typedef const enum rpcrdma_record_id filter_records[];
 
-extern filter_records filter_of_messages, filter_of_rpcs, filter_of_extracts, filter_of_triggers;
+extern filter_records filter_of_messages, filter_of_findings, filter_of_rpcs, filter_of_extracts,
+    filter_of_triggers;
 
 struct filter_error {
     size_t at, length; /* in the text: where the caret goes */

@@ -74,6 +74,17 @@ static void connection_ends(struct filter *f, const struct rpcrdma_connection *c
         ports(f, c->carrier, src, dst);
 }
 
+/* Who they are, whoever sent what a finding is about. */
+static void roles(struct filter *f, const struct rpcrdma_connection *c)
+{
+    int client = view_client_end(c);
+
+    if (client < 0)
+        return;
+    filter_address(f, RPCRDMA_FIELD_RPCS_CLIENT, &c->end[client].address);
+    filter_address(f, RPCRDMA_FIELD_RPCS_SERVER, &c->end[1 - client].address);
+}
+
 bool filter_message(struct filter *f, const struct rpcrdma_flow_message *m)
 {
     struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, f};
@@ -84,6 +95,7 @@ bool filter_message(struct filter *f, const struct rpcrdma_flow_message *m)
     number(f, RPCRDMA_FIELD_FRAME, m->frame);
     filter_signed(f, RPCRDMA_FIELD_TIME, m->time_ns);
     number(f, RPCRDMA_FIELD_CONNECTION, m->connection->number);
+    roles(f, m->connection);
     filter_text(f, RPCRDMA_FIELD_SENDER, view_role(m->sender));
     filter_address(f, RPCRDMA_FIELD_SRC, &m->src.address);
     filter_address(f, RPCRDMA_FIELD_DST, &m->dst.address);
@@ -110,8 +122,10 @@ bool filter_finding(struct filter *f, const struct rpcrdma_connection *connectio
         number(f, RPCRDMA_FIELD_FRAME, finding->frame);
     if (clock->started)
         filter_signed(f, RPCRDMA_FIELD_TIME, clock->now_ns);
-    if (connection)
+    if (connection) {
         connection_ends(f, connection);
+        roles(f, connection);
+    }
     filter_findings(f, finding, 1);
     return filter_match(f);
 }
@@ -130,6 +144,16 @@ bool filter_transaction(struct filter *f, const struct rpcrdma_transaction *t,
     filter_address(f, RPCRDMA_FIELD_SRC, &c->end[t->caller_end].address);
     filter_address(f, RPCRDMA_FIELD_DST, &c->end[1 - t->caller_end].address);
     number(f, RPCRDMA_FIELD_XID, t->xid);
+    roles(f, c);
+    if (t->call_frame)
+        number(f, RPCRDMA_FIELD_RPCS_CALL_FRAME, t->call_frame);
+    if (t->reply_frame)
+        number(f, RPCRDMA_FIELD_RPCS_REPLY_FRAME, t->reply_frame);
+    if (t->has_latency)
+        filter_signed(f, RPCRDMA_FIELD_RPCS_LATENCY, t->latency_ns);
+    if (t->transmissions > 0)
+        number(f, RPCRDMA_FIELD_RPCS_TRANSMISSIONS, t->transmissions);
+    number(f, RPCRDMA_FIELD_RPCS_RETRANSMITTED, t->retransmitted);
     if (t->has_program) {
         const char *name = rpcrdma_procedure_name(t->program, t->version, t->procedure, t->reverse);
 

@@ -131,6 +131,34 @@ class Fields(CommandTest):
             for value in {one[key] for one in every}:
                 self.assertEqual(notices('--where', f'{key} == {value}'), [one for one in every if one[key] == value])
 
+    def test_findings_of_one_client(self):
+        """Of check, whoever sent what it is about; and when the RPC was sent, and how often."""
+        folder = os.path.join(self.folder, 'of')
+        subprocess.run([sys.executable, os.path.join(objects.GENERATE, 'rules.py'), folder, 'rpc-again', 'rpc-error',
+                        'connection-rejected'], check=True, stdout=subprocess.DEVNULL)
+        rpcs = 0
+        for path in glob.glob(os.path.join(folder, '*', 'breaks.pcap')):
+            def shown(*where, path=path):
+                return objects.printed(RPCRDMA, ('check', '-n', '--json', *where, path))
+
+            every = shown()
+            connections = objects.printed(RPCRDMA, ('connections', '--json', path))
+            client, server = connections[0]['src'], connections[0]['dst']
+            for key, is_client in (('client', True), ('server', False)):
+                self.assertEqual(shown('--where', f'{key} == {client if is_client else server}'), every, path)
+                self.assertFalse([one for one in shown('--where', f'{key} == {server if is_client else client}')
+                                  if one['findings']], path)
+            for one in every:
+                if 'call_frame' in one:
+                    rpcs += 1
+                    for key in ('call_frame', 'transmissions', 'retransmitted'):
+                        if key in one:
+                            self.assertIn(one, shown('--where', f'{key} == {one[key]}'.lower()))
+                            self.assertNotIn(one, shown('--where', f'!({key} == {one[key]})'.lower()))
+        self.assertGreater(rpcs, 0)
+        for name in ('state', 'path', 'status'):
+            self.assertIn('is no field that this command takes', self.refused(('check',), name, capture()))
+
     def test_digits(self):
         """contains and matches see the digits that JSON has, all of them."""
         path = capture('roce-nfs3-mini')
