@@ -56,6 +56,27 @@ class Time(CommandTest):
                 c.packets.pop()
         self.assertEqual([cause['cause'] for cause in self.causes(say) if cause['cause'] == 'delay'], [])
 
+    def test_acks_that_nobody_asked_for(self):
+        """They may wait for what is sent next, so they are no measure; the quickest of those that were asked for is."""
+        for one_in in (0, 4):
+            def say(c, _, one_in=one_in):
+                for k in range(60):
+                    xid = c.call(rule_talk.NULL)
+                    c.reply(xid)
+                    ack, reply = c.packets.pop(), c.packets.pop()
+                    if one_in and k % one_in == 0:
+                        c.packets += [reply, ack]
+                    else:  # BTH's AckReq is the first bit behind its QP number
+                        data = bytearray(reply.data)
+                        data[14 + 20 + 8 + 8] &= 0x7f
+                        c.packets.append(reply._replace(data=bytes(data)))
+                        c.clock.now += 2000 * MS
+                        c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            self.assertEqual(self.causes(say), [])
+            lines = self.run_command('rpcs', '--json', os.path.join(self.folder, 'time.pcap')).splitlines()
+            took = {json.loads(line)['latency_ns'] for line in lines}
+            self.assertTrue(len(lines) == 60 and max(took) < MS, took)
+
     def test_it_became_long(self):
         """Three in four take long, or fewer: a load may explain these."""
         for quick, way, expected in ((9, 30 * MS, [('delay', 30)]), (11, 30 * MS, []), (9, 19 * MS, [])):

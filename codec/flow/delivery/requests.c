@@ -83,6 +83,7 @@ static RPCRDMA_INLINE void new_request(struct flow_memory *memory, struct flow_d
     uint64_t last = at + (packets > 0 ? packets - 1 : 0);
     bool read = op->kind == RPCRDMA_OP_READ_REQUEST;
     bool open = !read && op->kind != RPCRDMA_OP_ATOMIC && !(op->flags & RPCRDMA_OP_LAST);
+    bool asked = read || op->kind == RPCRDMA_OP_ATOMIC || op->flags & RPCRDMA_OP_ACK_REQUEST;
     struct transmission *t = op->flags & RPCRDMA_OP_FIRST || read ? NULL : transmission_newest(d);
 
     if (t && t->open) {
@@ -92,11 +93,12 @@ static RPCRDMA_INLINE void new_request(struct flow_memory *memory, struct flow_d
         t->last_ns = op->time_ns;
         t->read = read;
         t->open = open;
+        t->asked |= asked;
     } else {
         t = transmission_room(memory, d, op->time_ns);
-        *t =
-            (struct transmission){TRANSMISSION_ONCE(at, last, op->frame, op->time_ns), .read = read,
-                                  .open = open, .write = op->kind == RPCRDMA_OP_WRITE};
+        *t = (struct transmission){TRANSMISSION_ONCE(at, last, op->frame, op->time_ns),
+                                   .read = read, .open = open,
+                                   .write = op->kind == RPCRDMA_OP_WRITE, .asked = asked};
     }
     d->next = last + 1;
     d->loose = packets == 0;

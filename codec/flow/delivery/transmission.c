@@ -281,12 +281,24 @@ static void delivered(const struct flow_delivery *d, struct transmission *t, uin
         t->delivered_ns = d->answered_ns; /* the answer before did not acknowledge it */
 }
 
+/* How long the answer took. What asked for none may be answered with what is sent later: it had
+ * arrived by then, and when is not known. */
+static RPCRDMA_INLINE int64_t answered_after(struct flow_delivery *d, int64_t delay, bool once,
+                                             bool asked, int64_t waits_ns)
+{
+    if (once && (d->fastest_ns == 0 ? asked : delay < d->fastest_ns))
+        d->fastest_ns = delay;
+    if (RPCRDMA_SELDOM(!asked) && once)
+        return delay < d->fastest_ns ? delay : d->fastest_ns;
+    return delay >= waits_ns && once && d->fastest_ns < delay ? d->fastest_ns : delay;
+}
+
 RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last, uint64_t frame,
                                           int64_t time_ns, int64_t waits_ns)
 {
     uint32_t was = d->pending, end = was;
     int64_t latest = INT64_MIN, delay, base = INT64_MIN;
-    bool again = false;
+    bool again = false, asked = false;
 
     for (; end < d->count; end++) {
         struct transmission *t = transmission_record(d, end);
@@ -294,6 +306,7 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
         if (t->first > last)
             break;
         again |= t->times > 1 || t->found;
+        asked |= t->asked;
         if (t->last_ns > latest)
             latest = t->last_ns;
         if (t->last > last || goes_on(d, end, last)) {
@@ -302,10 +315,8 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
         }
     }
     delay = end > was && time_ns > latest ? time_ns - latest : 0;
-    if (!again && end > was && (d->fastest_ns == 0 || delay < d->fastest_ns))
-        d->fastest_ns = delay;
-    if (delay >= waits_ns && !again && d->fastest_ns < delay)
-        delay = d->fastest_ns;
+    if (end > was)
+        delay = answered_after(d, delay, !again, asked, waits_ns);
     for (uint32_t i = was; i < end; i++) {
         struct transmission *t = transmission_record(d, i);
 
@@ -325,10 +336,7 @@ static void one_answered(struct flow_delivery *d, struct transmission *t, uint64
 {
     int64_t delay = time_ns > t->last_ns ? time_ns - t->last_ns : 0;
 
-    if (d->fastest_ns == 0 || delay < d->fastest_ns)
-        d->fastest_ns = delay;
-    if (delay >= waits_ns && d->fastest_ns < delay)
-        delay = d->fastest_ns;
+    delay = answered_after(d, delay, true, t->asked, waits_ns);
     delivered(d, t, frame, time_ns, t->last_ns + delay);
     d->answered_ns = time_ns;
     d->pending++;

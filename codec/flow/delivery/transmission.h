@@ -48,6 +48,7 @@ struct transmission {
     bool read : 1;      /* a Read request: `last` is that of its responses */
     bool open : 1;      /* more packets of it will follow */
     bool write : 1;     /* an RDMA Write */
+    bool asked : 1;     /* for an Ack, or it is a Read request: the answer does not wait */
     bool found : 1;     /* stands for what was not captured, as others show */
 };
 
@@ -312,7 +313,7 @@ static inline struct transmission *transmission_add(struct flow_memory *memory,
 {
     struct transmission *t = transmission_room(memory, d, time_ns);
 
-    *t = (struct transmission){TRANSMISSION_ONCE(first, last, frame, time_ns)};
+    *t = (struct transmission){TRANSMISSION_ONCE(first, last, frame, time_ns), .asked = true};
     return t;
 }
 struct transmission *transmission_search(const struct flow_delivery *d, uint64_t at);

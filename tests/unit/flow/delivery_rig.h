@@ -8,7 +8,7 @@
 
 #include "flow/delivery/delivery.h"
 
-enum { LENGTH = 100, ONLY = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST };
+enum { LENGTH = 100, ONLY = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST | RPCRDMA_OP_ACK_REQUEST };
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)
 

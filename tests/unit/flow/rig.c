@@ -154,6 +154,8 @@ void rig_feed(struct rig *rig, struct rpcrdma_op *op)
 {
     uint8_t *copy = op->caplen ? heap_copy(op->data, op->caplen) : NULL;
 
+    if (op->flags & RPCRDMA_OP_LAST)
+        op->flags |= RPCRDMA_OP_ACK_REQUEST;
     op->data = copy;
     assert_true(rpcrdma_flow_op(rig->flow, op) || rig->may_fail);
     op->data = NULL;

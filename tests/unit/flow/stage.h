@@ -42,7 +42,7 @@ static inline struct rpcrdma_op stage_op(struct stage *stage, enum rpcrdma_op_ki
 
     op.frame = ++stage->context.frame;
     op.time_ns = stage->context.time_ns += 10000;
-    op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
+    op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST | RPCRDMA_OP_ACK_REQUEST;
     op.src = (struct rpcrdma_address){.family = RPCRDMA_ADDRESS_IPV4, .bytes = {10, 0, 0, from}};
     op.dst = (struct rpcrdma_address){.family = RPCRDMA_ADDRESS_IPV4, .bytes = {10, 0, 0, to}};
     op.dst_qpn = qpn;
