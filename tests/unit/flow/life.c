@@ -298,7 +298,6 @@ static void a_cable_pulled_while_idle(void **state)
 static void left_idle(void **state)
 {
     (void)state;
-    begin();
     call(0x11f33cd2, READ, 20);
     reply(0x11f33cd2);
     reconnect(400 * SECOND);
