@@ -103,10 +103,13 @@ void check_summary_json(const struct check_report *report)
         json_open(&json, '{');
         json_key(&json, KEY(rule)), json_plain(&json, rule->name);
         json_key(&json, KEY(severity)), json_plain(&json, rpcrdma_severity_name(rule->severity));
-        if (row->connection == TALLY_OTHERS)
+        if (row->connection == TALLY_OTHERS) {
             json_key(&json, KEY(others)), json_bool(&json, true);
-        else if (row->connection > 0)
+        } else if (row->connection > 0) {
             json_key(&json, KEY(connection)), json_u64(&json, row->connection);
+            view_json_address(&json, KEY(src), &row->src);
+            view_json_address(&json, KEY(dst), &row->dst);
+        }
         json_key(&json, KEY(count)), json_u64(&json, row->count);
         if (row->first_frame > 0)
             json_key(&json, KEY(first_frame)), json_u64(&json, row->first_frame);

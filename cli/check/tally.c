@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "out/view.h"
 #include "rule_set.h"
 
 static void free_finding(gpointer data)
@@ -28,7 +29,7 @@ void tally_free(struct tally *tally)
 
 static struct tally_row *row_of(struct tally *tally, enum rpcrdma_rule_id rule, uint32_t connection)
 {
-    enum { ROW = 160 }; /* bytes, with its place in the table */
+    enum { ROW = 200 }; /* bytes, with its place in the table */
     gint64 key = (gint64)rule << 32 | connection;
     guint at = GPOINTER_TO_UINT(g_hash_table_lookup(tally->index, &key));
 
@@ -56,6 +57,12 @@ uint64_t tally_add(struct tally *tally, const struct rpcrdma_finding *finding,
     struct tally_row *row =
         row_of(tally, rule_set_alike(finding->rule), connection ? connection->number : 0);
 
+    if (connection && row->connection == connection->number) {
+        int client = view_client_end(connection) > 0; /* as view_json_ends */
+
+        row->src = connection->end[client].address;
+        row->dst = connection->end[1 - client].address;
+    }
     if (row->count++ == 0)
         row->first_frame = frame;
     row->last_frame = frame;

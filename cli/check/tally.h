@@ -11,8 +11,9 @@
 /* A rule on a connection. */
 enum { TALLY_OTHERS = UINT32_MAX };
 struct tally_row {
-    enum rpcrdma_rule_id rule; /* the first of its name and severity */
-    uint32_t connection;       /* 0: none; TALLY_OTHERS: those beyond what memory holds */
+    enum rpcrdma_rule_id rule;       /* the first of its name and severity */
+    uint32_t connection;             /* 0: none; TALLY_OTHERS: those beyond what memory holds */
+    struct rpcrdma_address src, dst; /* its ends: the client first, where it is known */
     uint64_t count;
     uint64_t first_frame, last_frame; /* 0: of none */
 };
