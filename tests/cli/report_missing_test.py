@@ -189,7 +189,7 @@ class Missing(CommandTest):
                 self.assertEqual([one['cause'] for one in causes], ['capture-incomplete'], two)
                 self.assertIn('What is missing may have answered 2 Calls without Reply', causes[0]['text'])
         pcap.write(path, [packet for frame, packet in enumerate(packets, 1) if frame not in (139, 142)], linktype)
-        found = self.run_command('check', path, status=1)
+        found = self.run_command('check', path, status=1, errors=1)
         for text in ('188 bytes of the TCP stream, from sequence number 809598985 on', '168 bytes of the TCP stream, from sequence number 809599173 on'):
             self.assertEqual(found.count(text), 1, found)
 
