@@ -213,7 +213,7 @@ RPCRDMA_RARE static void acked_before(struct flow_delivery *d, const struct rpcr
         d->through = at; /* an Ack of what was not sent: its receiver ignored it, too */
         return;
     }
-    if (t->open || t->last >= d->through || extra->early_frame == 0 ||
+    if (!t || t->open || t->last >= d->through || extra->early_frame == 0 ||
         __builtin_sub_overflow(op->time_ns, extra->early_ns, &early_ns) || early_ns < 0 ||
         early_ns > EARLY_NS)
         return;

@@ -4,8 +4,8 @@
 /*
  * Calls that wait for their Reply, or did when their connection ended, and whose place in
  * retransmit.c another Call took: they may be sent again, however many others come before that.
- * Those of connections that are still there are few, as many as their Calls; of the others the
- * oldest go where all take more than a share of the memory, which is said as its limit is.
+ * Where all take more than a share of the memory the oldest go, of connections that have ended
+ * first, which is said as its limit is. (A capture of Calls alone has as many as Calls.)
  */
 
 enum { FIRST_LOOK = RPCRDMA_BOUND(1024, 4), SHARE = 16, SLOT = 2 * sizeof(struct flow_slot) };
@@ -16,16 +16,47 @@ static size_t most(const struct flow_messages *messages)
            (sizeof(struct message_awaited) + SLOT);
 }
 
-static void release(struct flow_messages *messages, struct message_awaited *a)
+/* They come and go among what is larger and stays: by themselves they left holes in the heap. */
+struct message_awaited_block {
+    SLIST_ENTRY(message_awaited_block) next;
+    struct message_awaited at[64];
+};
+
+static bool add_block(struct flow_messages *messages)
 {
-    TAILQ_REMOVE(&messages->awaited.list, a, by_age);
-    flow_release(&messages->context->memory, a, sizeof(*a));
+    struct message_awaited_block *block = flow_alloc(&messages->context->memory, sizeof(*block));
+
+    if (!block)
+        return false;
+    if (SLIST_EMPTY(&messages->awaited.blocks)) {
+        TAILQ_INIT(&messages->awaited.list);
+        TAILQ_INIT(&messages->awaited.spare);
+    }
+    SLIST_INSERT_HEAD(&messages->awaited.blocks, block, next);
+    for (size_t i = 0; i < sizeof(block->at) / sizeof(block->at[0]); i++)
+        TAILQ_INSERT_TAIL(&messages->awaited.spare, &block->at[i], by_age);
+    return true;
 }
 
 static void drop(struct flow_messages *messages, struct message_awaited *a)
 {
     flow_table_remove(&messages->awaited.table, flow_mix(a->sent.key));
-    release(messages, a);
+    TAILQ_REMOVE(&messages->awaited.list, a, by_age);
+    TAILQ_INSERT_HEAD(&messages->awaited.spare, a, by_age);
+}
+
+/* Until there are no more than `enough`. ended: of connections that have ended alone. */
+static void drop_oldest(struct flow_messages *messages, size_t enough, bool ended)
+{
+    struct message_awaited *a, *next;
+
+    for (a = TAILQ_FIRST(&messages->awaited.list); a && messages->awaited.table.count > enough;
+         a = next) {
+        RPCRDMA_STEP();
+        next = TAILQ_NEXT(a, by_age);
+        if (!ended || a->sent.latest == &flow_sent_left)
+            drop(messages, a);
+    }
 }
 
 /* Those that were answered since go; then there is room for a quarter more at least, so that this
@@ -42,14 +73,10 @@ static void look_through(struct flow_messages *messages)
         if (!message_sent_waits(messages, &a->sent))
             drop(messages, a);
     }
-    if (*count >= all)
+    if (*count >= all) {
         messages->context->memory.refused++;
-    for (a = *count >= all ? TAILQ_FIRST(&messages->awaited.list) : NULL; a && *count > enough;
-         a = next) {
-        RPCRDMA_STEP();
-        next = TAILQ_NEXT(a, by_age);
-        if (a->sent.latest == &flow_sent_left)
-            drop(messages, a);
+        drop_oldest(messages, enough, true);
+        drop_oldest(messages, enough, false);
     }
     messages->awaited.look = *count * 2 > FIRST_LOOK ? *count * 2 : FIRST_LOOK;
     if (messages->awaited.look > all && *count <= enough)
@@ -65,18 +92,15 @@ RPCRDMA_RARE void message_awaited_add(struct flow_messages *messages, const stru
 
     if (table->count >= messages->awaited.look)
         look_through(messages);
-    a = flow_table_ready(table, memory) ? flow_alloc(memory, sizeof(*a)) : NULL;
-    if (!a)
+    if (!flow_table_ready(table, memory) ||
+        (!TAILQ_FIRST(&messages->awaited.spare) && !add_block(messages)))
         return;
     at = flow_table_claim(table, flow_mix(sent->key));
-    if (!at) { /* of other hosts, with the same hash: once in 2^32 */
-        flow_release(memory, a, sizeof(*a));
+    if (!at) /* of other hosts, with the same hash: once in 2^32 */
         return;
-    }
-    *at = a;
+    *at = a = TAILQ_FIRST(&messages->awaited.spare);
     a->sent = *sent;
-    if (!TAILQ_FIRST(&messages->awaited.list))
-        TAILQ_INIT(&messages->awaited.list);
+    TAILQ_REMOVE(&messages->awaited.spare, a, by_age);
     TAILQ_INSERT_TAIL(&messages->awaited.list, a, by_age);
 }
 
@@ -92,9 +116,11 @@ void message_awaited_return(struct flow_messages *messages, uint64_t key, struct
 
 void message_awaited_free(struct flow_messages *messages)
 {
-    struct message_awaited *a;
+    struct message_awaited_block *block;
 
-    while ((a = TAILQ_FIRST(&messages->awaited.list)))
-        release(messages, a);
+    while ((block = SLIST_FIRST(&messages->awaited.blocks))) {
+        SLIST_REMOVE_HEAD(&messages->awaited.blocks, next);
+        flow_release(&messages->context->memory, block, sizeof(*block));
+    }
     flow_table_free(&messages->awaited.table, &messages->context->memory);
 }

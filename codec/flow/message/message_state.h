@@ -201,7 +201,8 @@ struct flow_messages {
     void *sent_memory;      /* in which they are. Owned */
     struct {
         struct flow_table table; /* by key, whose XIDs are counted: mixed */
-        TAILQ_HEAD(, message_awaited) list;
+        TAILQ_HEAD(message_awaited_list, message_awaited) list, spare;
+        SLIST_HEAD(, message_awaited_block) blocks; /* in which they are. Owned */
         size_t look; /* how many there may be before they are looked through */
     } awaited;
     struct flow_sent_before sent_before; /* of the message in hand */
