@@ -61,9 +61,8 @@ void credit_conn_heard(struct credit_conn *cc, int end, const struct rpcrdma_op 
 static bool acked_before(const struct credit_sender *sent, rpcrdma_stream_position place)
 {
     enum { PSN = 0xffffff, EARLY = 64 };
-    int32_t ahead = sent->acked ? rpcrdma_psn_diff(sent->acked_psn, (uint32_t)place & PSN) : -1;
 
-    return ahead >= 0 && ahead < EARLY;
+    return ((sent->acked_psn - (uint32_t)place) & PSN) < EARLY && sent->acked;
 }
 
 bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,

@@ -81,11 +81,10 @@ static RPCRDMA_INLINE void credit_rnr_sent(struct credit_conn *cc, int end,
     if (sender->rnr)
         credit_rnr_check(cc, end, sent);
 }
-/* What `sender` sent was acknowledged up to `psn`: no RNR Nak will name it. */
+/* What `sender` sent was acknowledged up to `psn`: no RNR Nak will name it. (An Ack that comes late
+ * takes that back for a moment: the ring may grow for it.) */
 static inline void credit_rnr_acked(struct credit_sender *sender, uint32_t psn)
 {
-    if (sender->acked && rpcrdma_psn_diff(psn, sender->acked_psn) <= 0)
-        return;
     sender->acked = true;
     sender->acked_psn = psn;
 }
