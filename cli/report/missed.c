@@ -56,8 +56,9 @@ static void add(struct report *r, struct report_missed *m, uint64_t pieces, int6
         return;
     if (moments->n == G_N_ELEMENTS(moments->at)) {
         moments->n /= 2;
-        for (unsigned i = 0; i < moments->n; i++) {
+        for (size_t i = 0; i < moments->n; i++) {
             int64_t first_ns = MIN(moments->at[2 * i].since_ns, moments->at[2 * i + 1].since_ns);
+
             moments->at[i] = moments->at[2 * i + 1];
             moments->at[i].since_ns = first_ns;
         }
