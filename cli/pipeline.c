@@ -246,7 +246,8 @@ static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int number)
 {
-    interrupted = number;
+    if (interrupt_first(number))
+        interrupted = number;
 }
 
 /*
@@ -255,8 +256,7 @@ static void on_interrupt(int number)
  */
 static void outlive_writer(void)
 {
-    struct sigaction action = {.sa_handler = on_interrupt,
-                               .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
 
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);

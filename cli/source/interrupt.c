@@ -6,9 +6,14 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
+/* timeout(1) signals the process, and then its group: both are one wish. */
+#define TWICE_NS INT64_C(500000000)
+
 static volatile sig_atomic_t seen;
+static volatile int64_t first_ns; /* when the first signal came; 0: none did */
 static int event = -1;
 
 void interrupt_raise(void)
@@ -21,17 +26,37 @@ void interrupt_raise(void)
         errno = before;
 }
 
+bool interrupt_first(int number)
+{
+    struct timespec now = {0};
+    int before = errno;
+    int64_t ns;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    errno = before;
+    ns = (int64_t)now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    if (first_ns == 0) {
+        first_ns = ns;
+        return true;
+    }
+    if (ns - first_ns > TWICE_NS) {
+        signal(number, SIG_DFL);
+        raise(number); /* once the handler has returned */
+    }
+    return false;
+}
+
 static void on_signal(int number)
 {
+    if (!interrupt_first(number))
+        return;
     seen = number;
     interrupt_raise();
 }
 
 bool interrupt_watch(void)
 {
-    struct sigaction action = {.sa_handler = on_signal,
-                               .sa_flags = (int)(SA_RESETHAND | SA_RESTART)},
-                     hangup;
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, hangup;
 
     if (event < 0)
         event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

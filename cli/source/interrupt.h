@@ -2,7 +2,8 @@
 #ifndef RPCRDMA_CLI_SOURCE_INTERRUPT_H
 #define RPCRDMA_CLI_SOURCE_INTERRUPT_H
 
-/* SIGINT, SIGTERM and SIGHUP as a wish to end: once. A second one ends the process. */
+/* SIGINT, SIGTERM and SIGHUP as a wish to end: once. Another one ends the process at once, but for
+ * what comes within half a second, as timeout(1) sends each twice. */
 
 #include <stdbool.h>
 
@@ -17,6 +18,10 @@ void interrupt_raise(void);
  * with interrupt_look. */
 bool interrupt_seen(void);
 bool interrupt_look(void);
+
+/* For a handler: whether `number` is the first signal. One that comes later than half a second
+ * after that ends the process as soon as the handler returns, if it is blocked meanwhile. */
+bool interrupt_first(int number);
 
 /* Readable once it was wished for. -1 before interrupt_watch. */
 int interrupt_fd(void);

@@ -46,20 +46,23 @@ class Live(command.CommandTest):
                 caught = int(next(line for line in file if line.startswith('SigCgt')).split()[1], 16)
 
     def test_interrupt(self):
-        """The first SIGINT waits for the writer, which got it too; the second does not wait."""
+        """The first SIGINT waits for the writer, which got it too; the second does not wait, but for one that comes at
+        once, as timeout(1) signals a process and its group."""
         records = self.records()
-        for second in (False, True):
+        for second, after in ((False, None), (False, 0), (True, 1)):
             with self.start('connections') as run:
                 run.stdin.write(command.pcap_header() + b''.join(records[:100]))
                 run.stdin.flush()
                 self.wait_for_handler(run.pid)
                 run.send_signal(signal.SIGINT)
-                time.sleep(0.2)
-                self.assertIsNone(run.poll())
-                if second:
+                time.sleep(0.2 if after is None else after)
+                if after is not None:
                     run.send_signal(signal.SIGINT)
+                    time.sleep(0 if second else 0.2)
+                if second:
                     self.assertEqual(run.wait(60), -signal.SIGINT)
                     continue
+                self.assertIsNone(run.poll())
                 run.stdin.write(records[100])
                 run.stdin.close()
                 self.assertIn(b'frames 40-101', run.stdout.read())
