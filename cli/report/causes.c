@@ -423,9 +423,9 @@ enum report_keep report_judge(struct report *r, const struct report_connection *
             0 ||
         trouble->slow_apart[0].rpcs + trouble->slow_apart[1].rpcs + trouble->slow_apart[2].rpcs >
             0 ||
-        trouble->later[REPORT_DELAY].ns + trouble->later[REPORT_GRACE].ns > 0 || silence[0].asked ||
-        silence[1].asked || silence[0].transmissions + silence[1].transmissions > 0 ||
-        connection_unanswered(&c->pub) || report_refused(&c->pub) || report_broke_before(r, c))
+        trouble->told_later || silence[0].asked || silence[1].asked ||
+        silence[0].transmissions + silence[1].transmissions > 0 || connection_unanswered(&c->pub) ||
+        report_refused(&c->pub) || report_broke_before(r, c))
         return REPORT_KEEP_TELLING; /* if not by itself, of what became of another one */
     causes_of(r, c);
     return r->n_causes > 0 ? REPORT_KEEP_TELLING : REPORT_KEEP_RECENT;

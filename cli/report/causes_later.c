@@ -9,6 +9,7 @@
 
 #include "out/address.h"
 #include "plural.h"
+#include "report/later.h"
 #include "times.h"
 
 #define SECOND INT64_C(1000000000)
@@ -21,35 +22,29 @@ static const enum report_cause_id ids[REPORT_LATERS] = {
 /* Of one server. */
 struct told {
     const struct rpcrdma_address *server;
-    const struct report_connection *longest; /* its client waited for longest */
-    struct report_later sum;                 /* ns: of that one */
-    unsigned connections;
+    struct report_later sum;
+    unsigned clients;
+    int64_t longest_ns;  /* that one of them waited, ... */
+    uint32_t connection; /* ... which was told so on this one first */
 };
-
-static const struct rpcrdma_address *server_of(const struct report_connection *c)
-{
-    return &c->pub.end[report_server_end(&c->pub)].address;
-}
 
 static bool is_of(const struct report_connection *c, const struct rpcrdma_address *server)
 {
-    return memcmp(server_of(c), server, sizeof(*server)) == 0;
+    return memcmp(report_host(&c->pub, true), server, sizeof(*server)) == 0;
 }
 
-static void add(struct told *told, const struct report_connection *c,
-                const struct report_later *later)
+static void add(struct told *told, const struct report_later *later)
 {
     struct report_later *sum = &told->sum;
 
-    if (told->connections++ == 0) {
+    if (told->clients++ == 0)
         *sum = *later;
-        told->longest = c;
+    if (told->clients == 1 || later->ns > told->longest_ns) {
+        told->longest_ns = later->ns;
+        told->connection = later->connection;
+    }
+    if (told->clients == 1)
         return;
-    }
-    if (later->ns > sum->ns) {
-        sum->ns = later->ns;
-        told->longest = c;
-    }
     if (later->frame < sum->frame) {
         sum->frame = later->frame;
         sum->status = later->status;
@@ -81,7 +76,7 @@ static void tell_silent(struct report_cause *cause, int at, const struct report_
     const struct report_callback *callback = &c->trouble.callback;
     char client[ADDRESS_SIZE], when[40] = "";
 
-    client[address_or_name(&c->pub.end[1 - report_server_end(&c->pub)].address, client)] = '\0';
+    client[address_or_name(report_host(&c->pub, false), client)] = '\0';
     if (callback->answered)
         snprintf(when, sizeof(when), " for %.1f s", report_seconds(callback->ns));
     snprintf(cause->text + at, sizeof(cause->text) - (size_t)at,
@@ -99,16 +94,17 @@ static void tell(struct report *r, GList *all, const struct told *told, enum rep
     int at;
 
     server[address_or_name(told->server, server)] = '\0';
-    cause->of = told->longest;
+    cause->of = report_numbered(r, told->connection);
     cause->rpcs = sum->rpcs;
-    cause->time_ns = sum->ns;
+    cause->time_ns = told->longest_ns;
     cause->frame = sum->frame;
     at = snprintf(cause->text, sizeof(cause->text),
                   "The server %s told %s to try again later: %" PRIu64
-                  " RPC%s had %s (the first: %.60s), and a client waited %.1f s (connection %u).",
-                  server, told->connections == 1 ? "a client" : "clients", sum->rpcs,
-                  plural(sum->rpcs), sum->status, sum->operation ? sum->operation : "?",
-                  report_seconds(sum->ns), (unsigned)told->longest->pub.number);
+                  " RPC%s had %s (the first: %.60s), and a client waited %s%.1f s (connection %u).",
+                  server, told->clients == 1 ? "a client" : "clients", sum->rpcs, plural(sum->rpcs),
+                  sum->status, sum->operation ? sum->operation : "?",
+                  report_waits_left_out(r->waits) ? "at least " : "",
+                  report_seconds(told->longest_ns), (unsigned)told->connection);
     if (kind == REPORT_GRACE)
         snprintf(cause->text + at, sizeof(cause->text) - (size_t)at,
                  " After a restart it first lets clients reclaim what they held.");
@@ -116,33 +112,24 @@ static void tell(struct report *r, GList *all, const struct told *told, enum rep
         tell_silent(cause, at, silent);
 }
 
-/* Of that server, and of those connections alone that come behind this one. */
-static void of_server(struct report *r, GList *all, GList *first, enum report_later_id kind)
+/* Of the server of this client, unless it was told of with one before it. */
+static void of_server(struct report *r, GList *all, guint first, enum report_later_id kind)
 {
-    struct told told = {.server = server_of(first->data)};
+    const struct report_client_later *one = report_clients_later(r->waits, first), *other;
+    struct told told = {.server = &one->server};
 
-    for (GList *one = first; one; one = one->next) {
-        const struct report_connection *c = one->data;
-        const struct report_later *later = &c->trouble.later[kind];
-
-        if (later->ns > 0 && is_of(c, told.server))
-            add(&told, c, later);
+    if (one->later[kind].rpcs == 0)
+        return;
+    for (guint i = 0; (other = report_clients_later(r->waits, i)); i++) {
+        if (other->later[kind].rpcs == 0 ||
+            memcmp(&other->server, &one->server, sizeof(one->server)) != 0)
+            continue;
+        if (i < first)
+            return;
+        add(&told, &other->later[kind]);
     }
-    if (told.sum.ns >= SECOND)
+    if (told.longest_ns >= SECOND)
         tell(r, all, &told, kind);
-}
-
-static bool told_before(GList *all, const GList *of, enum report_later_id kind)
-{
-    const struct rpcrdma_address *server = server_of(of->data);
-    bool found = false;
-
-    for (const GList *one = all; one != of && !found; one = one->next) {
-        const struct report_connection *c = one->data;
-
-        found = c->trouble.later[kind].ns > 0 && is_of(c, server);
-    }
-    return found;
 }
 
 void causes_of_later(struct report *r)
@@ -150,11 +137,7 @@ void causes_of_later(struct report *r)
     GList *all = report_connections(r);
 
     for (enum report_later_id kind = 0; kind < REPORT_LATERS; kind++)
-        for (GList *one = all; one; one = one->next) {
-            const struct report_connection *c = one->data;
-
-            if (c->trouble.later[kind].ns > 0 && !told_before(all, one, kind))
-                of_server(r, all, one, kind);
-        }
+        for (guint i = 0; report_clients_later(r->waits, i); i++)
+            of_server(r, all, i, kind);
     g_list_free(all);
 }

@@ -7,6 +7,7 @@
 
 #include "keyed_hash.h"
 #include "report/attempts.h"
+#include "report/later.h"
 #include "rule_set.h"
 #include "times.h"
 #include "wire/cursor.h"
@@ -31,6 +32,7 @@ struct report *report_new(struct pipeline *pipeline, size_t max_bytes)
     r->clients = groups_new(GROUPS_CLIENT, 0, max_bytes / 4);
     r->errors = g_hash_table_new_full(keyed_hash_string, g_str_equal, NULL, free_error);
     r->terminate_codes = g_hash_table_new(NULL, NULL);
+    r->waits = report_waits_new();
     report_keeping_begin(r, max_bytes);
     r->bin_ns = SECOND / 100;
     r->slow_ns = SECOND;
@@ -49,6 +51,7 @@ void report_free(struct report *r)
     groups_free(r->clients);
     g_hash_table_destroy(r->errors);
     g_hash_table_destroy(r->terminate_codes);
+    report_waits_free(r->waits);
     report_keeping_end(r);
     latency_clear(&r->latency);
     details_free(r->details);

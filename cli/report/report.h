@@ -155,14 +155,18 @@ struct report_failed {
 enum report_later_id { REPORT_DELAY, REPORT_GRACE, REPORT_LATERS };
 
 struct report_later {
-    uint64_t rpcs, frame;      /* so many were told; the first */
-    int64_t since_ns, last_ns; /* the first and the latest of these Replies; ... */
-    int64_t ns;                /* ... from one to the next and to the one that was done, where the
-                                * client tried again in time: all that */
+    uint64_t rpcs, frame;           /* so many were told; the first, ... */
+    uint32_t connection;            /* ... on this one */
+    int64_t since_ns, last_ns;      /* the first and the latest of these Replies */
+    int64_t ns;                     /* it waited: what overlaps counts once, ... */
+    int64_t waited_until_ns;        /* ... until then */
     const char *status, *operation; /* of the first, static; NULL: not known */
-    bool waits; /* for the next one: of this COMPOUND's operation, or procedure */
-    bool compound;
-    uint32_t awaited;
+};
+
+/* A client, with one of its servers. */
+struct report_client_later {
+    struct rpcrdma_address client, server;
+    struct report_later later[REPORT_LATERS];
 };
 
 /* The callback that its client took longest to answer, a second at least. */
@@ -181,7 +185,7 @@ struct report_trouble {
     uint32_t resent_from; /* the other connection */
     uint32_t pinned;      /* while it is not ended: the one it took the place of is kept */
     struct report_failed failed[REPORT_LEVELS];
-    struct report_later later[REPORT_LATERS];
+    bool told_later; /* its client was, see later.h */
     struct report_callback callback;
     uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
@@ -431,8 +435,9 @@ struct report {
     int64_t spent_stalled_ns;
     uint64_t n_spent; /* RPCs whose phases are known */
 
-    GHashTable *errors; /* status -> struct report_error */
-    uint64_t under_way; /* of all connections, but for what the capture lacks explains */
+    struct report_waits *waits; /* see later.h */
+    GHashTable *errors;         /* status -> struct report_error */
+    uint64_t under_way;         /* of all connections, but for what the capture lacks explains */
     bool under_way_silent;
     struct report_server servers[REPORT_SERVERS];
     unsigned n_servers;

@@ -7,10 +7,7 @@
 #include <string.h>
 
 #include "out/transaction.h"
-#include "times.h"
-#include "upper/names.h"
-
-#define SECOND INT64_C(1000000000)
+#include "report/later.h"
 
 /* A server's that was restarted? */
 static void note_stale(struct report *r, const struct rpcrdma_transaction *t, const char *status)
@@ -36,65 +33,27 @@ static void note_failed(struct report *r, const struct rpcrdma_transaction *t,
         tally->trouble->failed[level].frame = t->reply_frame;
 }
 
-/* A client tries again after 0.1 s, then after twice that, up to 15 s (Linux): what is further
- * apart was asked for anew. */
-static void wait_until(struct report_later *later, int64_t time_ns)
-{
-    enum { AGAIN_S = 20 };
-    int64_t ns = time_less(time_ns, later->last_ns);
-
-    if (ns > 0 && ns <= AGAIN_S * SECOND)
-        later->ns = time_plus(later->ns, ns);
-    later->last_ns = MAX(later->last_ns, time_ns);
-}
-
 static void note_later(struct report *r, const struct rpcrdma_transaction *t,
-                       const struct nfs_arguments *nfs, enum report_later_id which)
+                       const struct nfs_arguments *nfs, enum report_later_id kind)
 {
     struct report_tally *tally =
         transaction_is_callback(t) ? NULL : report_tally_of(r, t->connection);
-    struct report_later *later = tally ? &report_trouble(tally)->later[which] : NULL;
 
-    if (!later)
+    if (!tally)
         return;
-    if (later->rpcs++ == 0) {
-        later->frame = t->reply_frame;
-        later->since_ns = later->last_ns = t->reply_time_ns;
-        later->status = nfs_status_name(nfs);
-        later->operation = transaction_status_operation(t, nfs);
-        if (!later->operation)
-            later->operation = rpcrdma_procedure_name(t->program, t->version, t->procedure, false);
-    }
-    wait_until(later, t->reply_time_ns);
-    later->waits = true;
-    later->compound = t->compound;
-    later->awaited = t->compound ? nfs->operation : t->procedure;
+    report_trouble(tally)->told_later = true;
+    report_told_later(r->waits, t, nfs, kind);
 }
 
-/* It asked for what was put off. */
-static bool is_awaited(const struct report_later *later, const struct rpcrdma_transaction *t)
+static bool says_later(const struct rpcrdma_transaction *t, const struct nfs_arguments *nfs,
+                       enum report_later_id *kind)
 {
-    uint32_t i = 0;
+    enum { LATER = 10008, GRACE = 10013 };
 
-    if (!later->compound || !t->compound)
-        return later->compound == t->compound && later->awaited == t->procedure;
-    while (i < t->n_operations && t->operations[i] != later->awaited)
-        i++;
-    return i < t->n_operations;
-}
-
-static void note_done(struct report *r, const struct rpcrdma_transaction *t)
-{
-    struct report_tally *tally = report_tally_of(r, t->connection);
-
-    for (int i = 0; tally && tally->trouble && i < REPORT_LATERS; i++) {
-        struct report_later *later = &tally->trouble->later[i];
-
-        if (!later->waits || transaction_is_callback(t) || !is_awaited(later, t))
-            continue;
-        wait_until(later, t->reply_time_ns);
-        later->waits = false;
-    }
+    *kind = nfs->status == GRACE ? REPORT_GRACE : REPORT_DELAY;
+    return !t->error &&
+           (nfs->status_kind == NFS_STATUS_NFS3 || nfs->status_kind == NFS_STATUS_NFS4) &&
+           (nfs->status == LATER || nfs->status == GRACE);
 }
 
 /* NFS' own errors that say that the server could not. Others are answers to what cannot be done
@@ -139,22 +98,23 @@ static enum report_level level_of(const struct rpcrdma_transaction *t,
 void report_status(struct report *r, const struct rpcrdma_transaction *t,
                    const struct nfs_arguments *nfs)
 {
-    enum { MOST = 256, LATER = 10008, GRACE = 10013 };
+    enum { MOST = 256 };
     const char *name = t->error ? "RDMA error" : nfs_status_name(nfs);
+    enum report_later_id kind;
+    bool later = says_later(t, nfs, &kind);
     enum report_level level;
     struct report_error *error;
     char number[32];
 
-    if (!t->error && !nfs_failed(nfs)) {
-        if (t->reply_frame != 0)
-            note_done(r, t);
+    if (t->reply_frame != 0 && !later && !transaction_is_callback(t))
+        report_told_now(r->waits, t, nfs);
+    if (!t->error && !nfs_failed(nfs))
         return;
-    }
     level = level_of(t, nfs);
     if (level != REPORT_LEVELS)
         note_failed(r, t, level);
-    else if (nfs->status == LATER || nfs->status == GRACE)
-        note_later(r, t, nfs, nfs->status == LATER ? REPORT_DELAY : REPORT_GRACE);
+    else if (later)
+        note_later(r, t, nfs, kind);
     if (!name) {
         snprintf(number, sizeof(number), "status %u", (unsigned)nfs->status);
         name = number;

@@ -17,14 +17,14 @@ import rules_header
 import rules_nfs4
 
 SECOND = 10**9
-DELAY, GRACE, BAD_SESSION = 10008, 10013, 10052
+ACCES, DELAY, GRACE, BAD_SESSION = 13, 10008, 10013, 10052
 PUTFH, OPEN = 22, 18
 CB_RECALL = bytes(4) + struct.pack('>I', 1) + bytes(4)
 
 
-def asks(c, status):
+def asks(c, status, handle=rule_talk.FILE_HANDLE[4:]):
     """GETATTR of version 3."""
-    xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+    xid = c.call(rule_talk.GETATTR, struct.pack('>I', len(handle)) + handle)
     c.reply(xid, struct.pack('>I', status) + (b'' if status else rule_talk.ATTRIBUTES))
 
 
@@ -72,6 +72,65 @@ class Later(CommandTest):
                     c.clock.now += pause
                 asks(c, 0)
             self.causes(talk)
+
+    def test_each_by_itself(self):
+        """What is put off now and then, and done soon, was not waited for in between; nor what another file is told."""
+        def talk(c, _):
+            for _ in range(20):
+                asks(c, DELAY)
+                c.clock.now += SECOND // 10
+                asks(c, 0)
+                c.clock.now += 10 * SECOND
+        one, = self.causes(talk, 'nfs-delay')
+        self.assertAlmostEqual(one['cost_ns'] / SECOND, 2, 1)
+
+        def others(c, _):
+            asks(c, DELAY)
+            for _ in range(8):
+                c.clock.now += SECOND
+                asks(c, 0, bytes(28) + b'file')
+                asks(c, DELAY)
+            asks(c, 0)
+        one, = self.causes(others, 'nfs-delay')
+        self.assertAlmostEqual(one['cost_ns'] / SECOND, 8, 1)
+
+    def test_at_once(self):
+        """Two files are waited for, for one second and for two more: three seconds passed."""
+        def talk(c, _):
+            asks(c, DELAY)
+            asks(c, DELAY, bytes(28) + b'file')
+            c.clock.now += SECOND
+            asks(c, 0)
+            c.clock.now += 2 * SECOND
+            asks(c, 0, bytes(28) + b'file')
+        one, = self.causes(talk, 'nfs-delay')
+        self.assertAlmostEqual(one['cost_ns'] / SECOND, 3, 1)
+
+    def test_several_connections(self):
+        """A client asks again on whichever of its connections (nconnect)."""
+        for n in (1, 2, 8):
+            def talk(c, _, n=n):
+                ones = [c] + [rule_talk.Conversation(c.packets, number=i, clock=c.clock) for i in range(2, n + 1)]
+                for one in ones:
+                    one.null()
+                for i in range(8):
+                    asks(ones[i % n], DELAY)
+                    c.clock.now += SECOND
+                asks(ones[8 % n], 0)
+            one, = self.causes(talk, 'nfs-delay')
+            self.assertAlmostEqual(one['cost_ns'] / SECOND, 8, 1)
+            self.assertIn('The server 192.0.2.1 told a client to try again later: 8 RPCs', one['text'])
+
+    def test_ends_otherwise(self):
+        """Any other answer is final, an error, too; and what is asked anew behind it is no wait."""
+        def talk(c, _):
+            asks(c, DELAY)
+            c.clock.now += 12 * SECOND
+            asks(c, ACCES)
+            c.clock.now += 5 * SECOND
+            asks(c, 0)
+        one, = self.causes(talk, 'nfs-delay')
+        self.assertAlmostEqual(one['cost_ns'] / SECOND, 12, 1)
 
     def test_clients_of_servers(self):
         """Several clients of one server are one cause; another server's is another one."""
