@@ -216,10 +216,12 @@ class SilentEnd(CommandTest):
     def piped(self, arguments, late_ns):
         """stdout of a command whose input ends 1.5 s after the packets, of which the last was captured so long ago."""
         _, packets = self.hang()
-        shift = time.time_ns() - late_ns - packets[-1].time_ns
-        with open(self.pcapng('piped.pcapng', [one._replace(time_ns=one.time_ns + shift) for one in packets]), 'rb') as file:
-            data = file.read()
         with subprocess.Popen([command.RPCRDMA, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+            time.sleep(1)  # it has begun to read: the packets are taken as they pass
+            shift = time.time_ns() - late_ns - packets[-1].time_ns
+            shifted = [one._replace(time_ns=one.time_ns + shift) for one in packets]
+            with open(self.pcapng('piped.pcapng', shifted), 'rb') as file:
+                data = file.read()
             run.stdin.write(data)
             run.stdin.flush()
             time.sleep(1.5)
