@@ -76,12 +76,10 @@ static void tcp_delivered(struct rpcrdma_flow *flow, struct flow_conn *conn)
 RPCRDMA_RARE static bool acked_first(struct rpcrdma_flow *flow, struct flow_direction *asked,
                                      const struct rpcrdma_op *op)
 {
-    enum { EARLY = 64 };
     uint32_t psn;
 
     if (op->kind != RPCRDMA_OP_ACK || op->flags & RPCRDMA_OP_ACK_OR_NAK ||
-        !flow_stream_begins(asked, op->seq, &psn) || rpcrdma_psn_diff(op->seq, psn) < 0 ||
-        rpcrdma_psn_diff(op->seq, psn) >= EARLY)
+        !flow_stream_begins(asked, op->seq, &psn) || !flow_delivery_ack_early(op->seq, psn))
         return false;
     asked->delivery = flow_delivery_new(&flow->context.memory);
     return asked->delivery != NULL;

@@ -60,9 +60,7 @@ void credit_conn_heard(struct credit_conn *cc, int end, const struct rpcrdma_op 
 /* Its Ack stands before it, as where a capture has the two directions from two ports. */
 static bool acked_before(const struct credit_sender *sent, rpcrdma_stream_position place)
 {
-    enum { PSN = 0xffffff, EARLY = 64 };
-
-    return ((sent->acked_psn - (uint32_t)place) & PSN) < EARLY && sent->acked;
+    return sent->acked && flow_delivery_ack_early(sent->acked_psn, (uint32_t)place);
 }
 
 bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,

@@ -32,6 +32,20 @@
 
 struct flow_delivery;
 
+/* Where a capture has the two directions from two ports or queues, an Ack may stand before what it
+ * acknowledges: this many packets at most, and FLOW_REORDER_NS. What is further behind it was
+ * meant by no Ack. */
+enum { FLOW_ACK_EARLY = 64 };
+
+/* Whether the Ack of `acked` may have been captured before the packet `psn` that it acknowledges.
+ */
+static inline bool flow_delivery_ack_early(uint32_t acked, uint32_t psn)
+{
+    enum { PSN = 0xffffff };
+
+    return ((acked - psn) & PSN) < FLOW_ACK_EARLY;
+}
+
 /* NULL: memory is short. */
 struct flow_delivery *flow_delivery_new(struct flow_memory *memory);
 void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d); /* NULL is fine */

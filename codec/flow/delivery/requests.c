@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/context/context.h"
 #include "flow/delivery/transmission.h"
 
 #include <string.h>
@@ -15,8 +16,6 @@
 
 enum { ANOTHER_QP = 1 << 20, FIRST_POSITION = 1 << 25 };
 enum { FEW_MISSING = 64 }; /* not captured, at the ends of what was */
-enum { EARLY = 64 };       /* a capture shows an Ack so many packets before its request, no more; */
-#define EARLY_NS INT64_C(20000000) /* and for so long: ports or queues whose clocks differ */
 
 RPCRDMA_RARE static void start(struct flow_delivery *d, uint32_t psn)
 {
@@ -30,10 +29,9 @@ RPCRDMA_RARE static void start(struct flow_delivery *d, uint32_t psn)
 RPCRDMA_RARE static void start_behind_acks(struct flow_delivery *d, uint32_t psn)
 {
     const struct extra *extra = delivery_extra(d);
-    int32_t ahead = rpcrdma_psn_diff(extra->early_psn, psn);
 
     start(d, psn);
-    if (extra->early_frame != 0 && ahead >= 0 && ahead < EARLY)
+    if (extra->early_frame != 0 && flow_delivery_ack_early(extra->early_psn, psn))
         d->through = position_of_psn(d, extra->early_psn) + 1;
 }
 
@@ -200,8 +198,7 @@ static void remember_request(struct recent *r, const struct flow_delivery *d,
     r->udp_port = op->udp_port;
 }
 
-/* Where a capture has the two directions from two ports or queues, each with its own delay, Acks
- * may stand before what they acknowledge: it had arrived, at the latest when it passed. */
+/* An Ack stands before what it acknowledges: that had arrived, at the latest when it passed. */
 RPCRDMA_RARE static void acked_before(struct flow_delivery *d, const struct rpcrdma_op *op,
                                       uint64_t at)
 {
@@ -209,13 +206,13 @@ RPCRDMA_RARE static void acked_before(struct flow_delivery *d, const struct rpcr
     const struct transmission *t = transmission_newest(d);
     int64_t early_ns;
 
-    if (at + EARLY < d->through) {
+    if (at + FLOW_ACK_EARLY < d->through) {
         d->through = at; /* an Ack of what was not sent: its receiver ignored it, too */
         return;
     }
     if (!t || t->open || t->last >= d->through || extra->early_frame == 0 ||
         __builtin_sub_overflow(op->time_ns, extra->early_ns, &early_ns) || early_ns < 0 ||
-        early_ns > EARLY_NS)
+        early_ns > FLOW_REORDER_NS)
         return;
     transmission_answered_before(d, extra->early_frame, op->time_ns);
 }

@@ -186,11 +186,10 @@ static bool still_in_use(const struct rpc_slot_request *before, const struct rpc
  */
 static bool may_be_free(const struct rpc_slot_request *before, const struct rpc_transaction *t)
 {
-    const int64_t moment = 20000000;
     const struct flow_delivery *d = rpc_delivery_towards(t->conn, t->pub.caller_end);
 
     return d && flow_delivery_acked_early(d) && before->reply_frame != 0 &&
-           before->over_ns - t->pub.call_time_ns < moment;
+           before->over_ns - t->pub.call_time_ns < FLOW_REORDER_NS;
 }
 
 /* What came meanwhile may have settled the doubt. */
