@@ -72,59 +72,65 @@ static bool answered(const struct report_connection *c, int64_t since_ns, int64_
 {
     int64_t lasted_ns = time_less(until_ns, since_ns);
 
-    return spans(&c->answers, time_plus(since_ns, lasted_ns / 4), until_ns - lasted_ns / 4) &&
+    return until_ns > since_ns &&
+           spans(&c->answers, time_plus(since_ns, lasted_ns / 4), until_ns - lasted_ns / 4) &&
            pause_within(c, since_ns, until_ns) <= lasted_ns / 4;
+}
+
+/* Whether `other` says something of the path or of the server while `c` has failed. */
+typedef bool tells(const struct report_connection *other, const struct report_connection *c,
+                   int64_t since_ns, int64_t until_ns);
+
+static guint count(const struct report *r, const struct report_connection *c, tells *counts,
+                   int64_t since_ns, int64_t until_ns)
+{
+    GHashTableIter each;
+    gpointer other;
+    guint n = 0;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (g_hash_table_iter_next(&each, NULL, &other))
+        n += other != c && counts(other, c, since_ns, until_ns);
+    return n;
+}
+
+static bool answered_beside(const struct report_connection *other,
+                            const struct report_connection *c, int64_t since_ns, int64_t until_ns)
+{
+    return report_same_hosts(other, c) && answered(other, since_ns, until_ns);
 }
 
 guint report_answered_beside(const struct report *r, const struct report_connection *c,
                              int64_t since_ns, int64_t until_ns)
 {
-    GHashTableIter each;
-    gpointer one;
-    guint n = 0;
+    return count(r, c, answered_beside, since_ns, until_ns);
+}
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (until_ns > since_ns && g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *other = one;
-
-        n += other != c && report_same_hosts(other, c) && answered(other, since_ns, until_ns);
-    }
-    return n;
+static bool answered_others(const struct report_connection *other,
+                            const struct report_connection *c, int64_t since_ns, int64_t until_ns)
+{
+    return report_compare_hosts(other, c, true) == 0 &&
+           report_compare_hosts(other, c, false) != 0 && same_port(other, c) &&
+           answered(other, since_ns, until_ns);
 }
 
 guint report_answered_others(const struct report *r, const struct report_connection *c,
                              int64_t since_ns, int64_t until_ns)
 {
-    GHashTableIter each;
-    gpointer one;
-    guint n = 0;
+    return count(r, c, answered_others, since_ns, until_ns);
+}
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (until_ns > since_ns && g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *other = one;
-
-        n += report_compare_hosts(other, c, true) == 0 &&
-             report_compare_hosts(other, c, false) != 0 && same_port(other, c) &&
-             answered(other, since_ns, until_ns);
-    }
-    return n;
+static bool survived(const struct report_connection *other, const struct report_connection *c,
+                     int64_t since_ns, int64_t until_ns)
+{
+    return report_compare_hosts(other, c, true) == 0 && same_port(other, c) &&
+           spans(&other->answers, since_ns, until_ns);
 }
 
 guint report_survived(const struct report *r, const struct report_connection *c, int64_t since_ns,
                       int64_t until_ns)
 {
-    GHashTableIter each;
-    gpointer one;
-    guint n = 0;
-
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *other = one;
-
-        n += other != c && report_compare_hosts(other, c, true) == 0 && same_port(other, c) &&
-             spans(&other->answers, since_ns, until_ns);
-    }
-    return n;
+    return count(r, c, survived, since_ns, until_ns);
 }
 
 void report_tell_beside(guint n, char text[REPORT_BESIDE_ROOM])
