@@ -86,6 +86,27 @@ void report_cause_lasted(struct report_cause *cause, enum report_failure how, in
                          int64_t until_ns);
 void causes_that_came_again(struct report *r);
 
+/* causes_joined.c: several causes of connections become one. */
+struct report_join {
+    bool (*concerns)(const struct report_cause *cause);
+    /* 0: they are of one kind */
+    int (*compare)(const struct report_cause *a, const struct report_cause *b);
+    /* is given all of one kind, by their beginning, and may put one in their place */
+    void (*join)(const struct report *r, struct report_cause *const *all, guint n);
+};
+void report_causes_join(struct report *r, const struct report_join *rule);
+void report_causes_replace(struct report_cause *const *all, guint n, const struct report_cause *by);
+
+/* The numbers of their connections, in order; the caller's. */
+GArray *report_causes_connections(struct report_cause *const *all, guint n);
+
+/* Of causes by their beginning. Of what overlaps the time counts once. */
+struct report_lasted {
+    int64_t until_ns, sum_ns, longest_ns;
+    guint times; /* that do not overlap */
+};
+struct report_lasted report_causes_lasted(struct report_cause *const *all, guint n);
+
 /* causes_slow.c: an end was slow to answer. Behind the rules that explain it otherwise. */
 void causes_of_slow_ends(struct report *r);
 

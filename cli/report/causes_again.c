@@ -55,33 +55,13 @@ static int compare_kinds(const struct report_cause *a, const struct report_cause
     return order || of_server(a) ? order : report_compare_hosts(a->of, b->of, false);
 }
 
-static gint by_kind(gconstpointer a, gconstpointer b)
-{
-    const struct report_cause *const *x = a, *const *y = b;
-    int order = compare_kinds(*x, *y);
-
-    if (order == 0 && (*x)->since_ns != (*y)->since_ns)
-        order = (*x)->since_ns < (*y)->since_ns ? -1 : 1;
-    return order ? order : (*x < *y ? -1 : 1);
-}
-
-static gint by_number(gconstpointer a, gconstpointer b)
-{
-    const uint32_t *x = a, *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
 /* Those that took the places of what was broken off, as causes of one are told by these. */
 static void list_connections(struct report_cause *one, struct report_cause *const *all, guint n,
                              char text[NUMBERS])
 {
     size_t at = 0;
 
-    one->connections = g_array_sized_new(FALSE, FALSE, sizeof(uint32_t), n);
-    for (guint i = 0; i < n; i++)
-        g_array_append_val(one->connections, all[i]->of->pub.number);
-    g_array_sort(one->connections, by_number);
+    one->connections = report_causes_connections(all, n);
     text[0] = '\0';
     for (guint i = 0; i < n && n <= LISTED; i++)
         at += (size_t)snprintf(text + at, NUMBERS - at, "%s%u%s",
@@ -142,32 +122,25 @@ static void judge(struct report_cause *one, struct report_cause *const *all, gui
     }
 }
 
-/* Those of one kind. Of what overlaps the time counts once. restart: they are of one. */
+/* Those of one kind. restart: they are of one. */
 static void make_one(const struct report *r, struct report_cause *const *all, guint n, bool restart)
 {
     const struct report_cause *told = example(all, n);
-    int64_t until_ns = all[0]->since_ns, lasted_ns = 0, longest_ns = 0;
+    const struct report_lasted lasted = report_causes_lasted(all, n);
     struct report_cause one = *told;
-    guint times = 0; /* that do not overlap */
     int64_t first_until_ns = INT64_MAX;
     int64_t start_ns = r->pipeline->clock.start_ns;
+    bool together = restart || lasted.times == 1;
     char numbers[NUMBERS];
 
-    for (guint i = 0; i < n; i++) {
-        times += i == 0 || all[i]->since_ns > until_ns;
-        if (all[i]->time_ns > 0) /* else another cause has what it cost */
-            lasted_ns = time_plus(
-                lasted_ns, MAX(time_less(all[i]->until_ns, MAX(all[i]->since_ns, until_ns)), 0));
-        until_ns = MAX(until_ns, all[i]->until_ns);
+    for (guint i = 0; i < n; i++)
         first_until_ns = MIN(first_until_ns, all[i]->until_ns);
-        longest_ns = MAX(longest_ns, all[i]->time_ns);
-    }
     one.rpcs = struck(all, n);
     one.count = n;
-    one.time_ns = MAX(lasted_ns, longest_ns);
+    one.time_ns = MAX(lasted.sum_ns, lasted.longest_ns);
     /* one Call that came again on one connection after another lasted from its beginning in each */
-    if (!restart && time_less(until_ns, first_until_ns) > longest_ns / 2)
-        times = n;
+    if (!restart && time_less(lasted.until_ns, first_until_ns) > lasted.longest_ns / 2)
+        together = false;
     judge(&one, all, n, restart);
     list_connections(&one, all, n, numbers);
     snprintf(one.text, sizeof(one.text),
@@ -177,14 +150,12 @@ static void make_one(const struct report *r, struct report_cause *const *all, gu
              : of_client(&one) ? "client"
                                : "two hosts",
              one.id == CAUSE_CONNECTION_FAILED ? "failed" : "were broken off",
-             report_not_looked_at(r) > 0 ? "at least " : "", n,
-             times == 1 || restart ? " at once" : "",
+             report_not_looked_at(r) > 0 ? "at least " : "", n, together ? " at once" : "",
              report_seconds(time_less(all[0]->since_ns, start_ns)),
-             report_seconds(time_less(until_ns, start_ns)), report_seconds(one.time_ns), numbers,
-             told->time_ns == longest_ns ? "The longest" : "One of them", told->text);
-    *all[0] = one;
-    for (guint i = 1; i < n; i++)
-        all[i]->id = N_CAUSES;
+             report_seconds(time_less(lasted.until_ns, start_ns)), report_seconds(one.time_ns),
+             numbers, told->time_ns == lasted.longest_ns ? "The longest" : "One of them",
+             told->text);
+    report_causes_replace(all, n, &one);
 }
 
 /* How many of them, by their beginning, are of one restart: in some moment all of them were down.
@@ -225,27 +196,14 @@ static void sum_up(const struct report *r, struct report_cause *const *all, guin
     }
 }
 
+static bool concerns(const struct report_cause *cause)
+{
+    return cause->how != REPORT_FAILED_NOT;
+}
+
 void causes_that_came_again(struct report *r)
 {
-    GPtrArray *found = g_ptr_array_new();
-    guint from = 0;
-    unsigned left = 0;
+    static const struct report_join rule = {concerns, compare_kinds, sum_up};
 
-    for (unsigned i = 0; i < r->n_causes; i++)
-        if (r->causes[i].how != REPORT_FAILED_NOT && r->causes[i].of)
-            g_ptr_array_add(found, &r->causes[i]);
-    g_ptr_array_sort(found, by_kind);
-    for (guint i = 1; i <= found->len; i++) {
-        struct report_cause **all = (struct report_cause **)(void *)found->pdata + from;
-
-        if (i < found->len && compare_kinds(all[0], found->pdata[i]) == 0)
-            continue;
-        sum_up(r, all, i - from);
-        from = i;
-    }
-    g_ptr_array_free(found, TRUE);
-    for (unsigned i = 0; i < r->n_causes; i++)
-        if (r->causes[i].id != N_CAUSES)
-            r->causes[left++] = r->causes[i];
-    r->n_causes = left;
+    report_causes_join(r, &rule);
 }

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several causes of one kind are told as one: which these are, and what the rules do alike that
+ * tell of them. */
+#include "report/causes.h"
+
+#include "times.h"
+
+/* By their beginning where they are of one kind. */
+static gint by_kind(gconstpointer a, gconstpointer b, gpointer rule)
+{
+    const struct report_cause *const *x = a, *const *y = b;
+    int order = ((const struct report_join *)rule)->compare(*x, *y);
+
+    if (order == 0 && (*x)->since_ns != (*y)->since_ns)
+        order = (*x)->since_ns < (*y)->since_ns ? -1 : 1;
+    return order ? order : (*x < *y ? -1 : 1);
+}
+
+static void remove_joined(struct report *r)
+{
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < r->n_causes; i++)
+        if (r->causes[i].id != N_CAUSES)
+            r->causes[left++] = r->causes[i];
+    r->n_causes = left;
+}
+
+void report_causes_join(struct report *r, const struct report_join *rule)
+{
+    GPtrArray *found = g_ptr_array_new();
+    guint from = 0;
+
+    for (unsigned i = 0; i < r->n_causes; i++)
+        if (r->causes[i].of && rule->concerns(&r->causes[i]))
+            g_ptr_array_add(found, &r->causes[i]);
+    g_ptr_array_sort_with_data(found, by_kind, (gpointer)(uintptr_t)rule);
+    for (guint i = 1; i <= found->len; i++) {
+        struct report_cause **all = (struct report_cause **)(void *)found->pdata + from;
+
+        if (i < found->len && rule->compare(all[0], found->pdata[i]) == 0)
+            continue;
+        rule->join(r, all, i - from);
+        from = i;
+    }
+    g_ptr_array_free(found, TRUE);
+    remove_joined(r);
+}
+
+void report_causes_replace(struct report_cause *const *all, guint n, const struct report_cause *by)
+{
+    *all[0] = *by;
+    for (guint i = 1; i < n; i++)
+        all[i]->id = N_CAUSES;
+}
+
+static gint by_number(gconstpointer a, gconstpointer b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+GArray *report_causes_connections(struct report_cause *const *all, guint n)
+{
+    GArray *numbers = g_array_sized_new(FALSE, FALSE, sizeof(uint32_t), n);
+
+    for (guint i = 0; i < n; i++)
+        g_array_append_val(numbers, all[i]->of->pub.number);
+    g_array_sort(numbers, by_number);
+    return numbers;
+}
+
+struct report_lasted report_causes_lasted(struct report_cause *const *all, guint n)
+{
+    struct report_lasted lasted = {.until_ns = all[0]->since_ns};
+
+    for (guint i = 0; i < n; i++) {
+        int64_t since_ns = MAX(all[i]->since_ns, lasted.until_ns);
+
+        lasted.times += i == 0 || all[i]->since_ns > lasted.until_ns;
+        if (all[i]->time_ns > 0) /* else another cause has what it cost */
+            lasted.sum_ns = time_plus(lasted.sum_ns, MAX(time_less(all[i]->until_ns, since_ns), 0));
+        lasted.until_ns = MAX(lasted.until_ns, all[i]->until_ns);
+        lasted.longest_ns = MAX(lasted.longest_ns, all[i]->time_ns);
+    }
+    return lasted;
+}
