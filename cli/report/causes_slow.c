@@ -102,41 +102,67 @@ static bool losses_explain(const struct report_connection *c, const struct repor
                : path->lost > path->lost_behind || slow->ns / 2 / (int64_t)slow->rpcs < longest;
 }
 
-/* Where there is another cause: of RPCs that it had no part in. */
-static void slow_server_too(struct report *r)
+/* What one connection has of RPCs that an end was slow to answer, and that nothing else explains.
+ */
+typedef struct report_slow slow_of(const struct report *r, const struct report_connection *c,
+                                   bool server);
+
+struct slow_sum {
+    struct report_slow all;
+    bool resent; /* packets, on one of these connections */
+};
+
+static struct slow_sum sum_up(const struct report *r, slow_of *of, bool server)
 {
-    struct report_slow sum = {0};
-    struct report_cause *cause;
-    char who[ADDRESS_SIZE + 2];
-    uint64_t frame;
-    bool lost = report_gaps(r, &frame) > 0;
+    struct slow_sum sum = {0};
     GList *all = report_connections(r);
 
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
-        struct report_slow own = {0};
+        const struct report_slow own = of(r, c, server);
 
-        for (int i = 0; i < 3; i++)
-            report_slow_add(&own, &c->trouble.slow_apart[i]);
-        if (c->trouble.slow_server.rpcs > 0 &&
-            !losses_explain(c, &c->trouble.slow_server, 1 - report_server_end(&c->pub)))
-            report_slow_add(&own, &c->trouble.slow_server);
-        if (own.rpcs == 0)
-            continue;
-        report_slow_add(&sum, &own);
-        lost = lost || c->path[0].retransmitted + c->path[1].retransmitted > 0;
+        report_slow_add(&sum.all, &own);
+        sum.resent |= own.rpcs > 0 && c->path[0].retransmitted + c->path[1].retransmitted > 0;
     }
     g_list_free(all);
-    if (sum.rpcs == 0)
+    return sum;
+}
+
+/* Of RPCs that what was lost had no part in. */
+static struct report_slow server_slow_apart(const struct report *r,
+                                            const struct report_connection *c, bool server)
+{
+    struct report_slow own = {0};
+
+    (void)r, (void)server;
+    for (int i = 0; i < 3; i++)
+        report_slow_add(&own, &c->trouble.slow_apart[i]);
+    if (c->trouble.slow_server.rpcs > 0 &&
+        !losses_explain(c, &c->trouble.slow_server, 1 - report_server_end(&c->pub)))
+        report_slow_add(&own, &c->trouble.slow_server);
+    return own;
+}
+
+/* Where there is another cause. */
+static void slow_server_too(struct report *r)
+{
+    const struct slow_sum sum = sum_up(r, server_slow_apart, true);
+    const struct report_slow *slow = &sum.all;
+    uint64_t frame;
+    bool lost = sum.resent || report_gaps(r, &frame) > 0;
+    struct report_cause *cause;
+    char who[ADDRESS_SIZE + 2];
+
+    if (slow->rpcs == 0)
         return;
-    cause = add_slow(r, &sum, true, lost ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
+    cause = add_slow(r, slow, true, lost ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
     snprintf(cause->text, sizeof(cause->text),
              "The server%s was slow, too: %s%" PRIu64
              " RPC%s of %.3g s or more, of which nothing was "
              "sent again, took %.3f s in all between the Call's arrival and the Reply, without "
              "RDMA.",
-             who, report_not_looked_at(r) > 0 ? "at least " : "", sum.rpcs, plural(sum.rpcs),
-             report_seconds(r->slow_ns), report_seconds(sum.ns));
+             who, report_not_looked_at(r) > 0 ? "at least " : "", slow->rpcs, plural(slow->rpcs),
+             report_seconds(r->slow_ns), report_seconds(slow->ns));
     if (lost)
         snprintf(
             cause->against, sizeof(cause->against),
@@ -146,37 +172,39 @@ static void slow_server_too(struct report *r)
 
 /* Nothing was sent again to it meanwhile (of TCP, which shows that later: ever): it, or the way,
  * stood still. */
+static struct report_slow late_acks_of(const struct report *r, const struct report_connection *c,
+                                       bool server)
+{
+    const struct report_slow *late = &c->trouble.late[server];
+    int end = server ? report_server_end(&c->pub) : 1 - report_server_end(&c->pub);
+    const struct rpcrdma_path *path = &c->path[end];
+
+    (void)r;
+    if (late->rpcs > 0 && path->acknowledged &&
+        (path->retransmitted == 0 || c->pub.carrier != RPCRDMA_CARRIER_IWARP) &&
+        path->uncaptured * 4 <= path->packets &&
+        late->ns / 2 / (int64_t)late->rpcs >= report_ack_time(c, server, 50))
+        return *late;
+    return (struct report_slow){0};
+}
+
 static void late_acks(struct report *r, bool server)
 {
-    struct report_slow sum = {0};
+    const struct report_slow slow = sum_up(r, late_acks_of, server).all;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2];
-    GList *all = report_connections(r);
 
-    for (GList *one = all; one; one = one->next) {
-        const struct report_connection *c = one->data;
-        int end = server ? report_server_end(&c->pub) : 1 - report_server_end(&c->pub);
-        const struct report_slow *late = &c->trouble.late[server];
-        const struct rpcrdma_path *path = &c->path[end];
-
-        if (late->rpcs > 0 && path->acknowledged &&
-            (path->retransmitted == 0 || c->pub.carrier != RPCRDMA_CARRIER_IWARP) &&
-            path->uncaptured * 4 <= path->packets &&
-            late->ns / 2 / (int64_t)late->rpcs >= report_ack_time(c, server, 50))
-            report_slow_add(&sum, late);
-    }
-    g_list_free(all);
-    if (sum.rpcs == 0)
+    if (slow.rpcs == 0)
         return;
-    cause = add_slow(r, &sum, server, CONFIDENCE_MEDIUM, who);
+    cause = add_slow(r, &slow, server, CONFIDENCE_MEDIUM, who);
     cause->id = CAUSE_STALLED;
     snprintf(cause->text, sizeof(cause->text),
              "An end stood still, or the way: the %s%s was slow to acknowledge %s. %s%" PRIu64
              " RPC%s of %.3g s or more waited %.3f s in all for that, with nothing sent again.",
              server ? "server" : "client", who, server ? "Calls" : "Replies",
-             report_not_looked_at(r) > 0 ? "at least " : "", sum.rpcs, plural(sum.rpcs),
-             report_seconds(MAX(r->slow_ns, SECOND)), report_seconds(sum.ns));
-    if (sum.ns / (int64_t)sum.rpcs >= REPORT_RESEND_NS)
+             report_not_looked_at(r) > 0 ? "at least " : "", slow.rpcs, plural(slow.rpcs),
+             report_seconds(MAX(r->slow_ns, SECOND)), report_seconds(slow.ns));
+    if (slow.ns / (int64_t)slow.rpcs >= REPORT_RESEND_NS)
         snprintf(cause->against, sizeof(cause->against),
                  "the %s, whose timer should have ended long before, may be what stood still, or "
                  "the host that captured; or the way did (PAUSE frames)",
@@ -198,35 +226,37 @@ static bool told_of_transfer(const struct report *r, const struct report_connect
     return told;
 }
 
+static struct report_slow paused_of(const struct report *r, const struct report_connection *c,
+                                    bool server)
+{
+    const struct report_slow *own = &c->trouble.paused;
+
+    (void)server;
+    if (own->rpcs > 0 && !told_of_transfer(r, c) && !losses_explain(c, own, 0) &&
+        !losses_explain(c, own, 1))
+        return *own;
+    return (struct report_slow){0};
+}
+
 /* Data stood still, or trickled, and nothing was sent again for it: which end, or whether the way
  * did, no capture shows. */
 static void paused(struct report *r)
 {
-    struct report_slow sum = {0};
+    const struct report_slow slow = sum_up(r, paused_of, true).all;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2];
-    GList *all = report_connections(r);
 
-    for (GList *one = all; one; one = one->next) {
-        const struct report_connection *c = one->data;
-        const struct report_slow *own = &c->trouble.paused;
-
-        if (own->rpcs > 0 && !told_of_transfer(r, c) && !losses_explain(c, own, 0) &&
-            !losses_explain(c, own, 1))
-            report_slow_add(&sum, own);
-    }
-    g_list_free(all);
-    if (sum.rpcs == 0)
+    if (slow.rpcs == 0)
         return;
-    cause = add_slow(r, &sum, true, CONFIDENCE_MEDIUM, who);
+    cause = add_slow(r, &slow, true, CONFIDENCE_MEDIUM, who);
     cause->id = CAUSE_STALLED;
     snprintf(
         cause->text, sizeof(cause->text),
         "An end stood still, or the way, while data moved: %s%" PRIu64
         " RPC%s of %.3g s or more took %.3f s in all from the first to the last packet of their "
         "RDMA, at less than 1 MB/s, with nothing sent again. Which end it was does not show.",
-        report_not_looked_at(r) > 0 ? "at least " : "", sum.rpcs, plural(sum.rpcs),
-        report_seconds(MAX(r->slow_ns, SECOND)), report_seconds(sum.ns));
+        report_not_looked_at(r) > 0 ? "at least " : "", slow.rpcs, plural(slow.rpcs),
+        report_seconds(MAX(r->slow_ns, SECOND)), report_seconds(slow.ns));
     snprintf(cause->against, sizeof(cause->against),
              "the host that captured may have stood still; PAUSE frames may have stopped the way");
 }
