@@ -4,23 +4,36 @@
 #include "report/collect.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "nfs/status.h"
 #include "out/transaction.h"
 #include "report/later.h"
 
-/* A server's that was restarted? */
-static void note_stale(struct report *r, const struct rpcrdma_transaction *t, const char *status)
+/* Of a server without its former state: it was restarted, or the client's lease ran out. */
+static bool is_stale(uint32_t status)
 {
-    static const char *const stale[] = {"NFS4ERR_STALE_CLIENTID", "NFS4ERR_STALE_STATEID",
-                                        "NFS4ERR_BADSESSION", "NFS4ERR_DEADSESSION",
-                                        "NFS4ERR_GRACE"};
-    struct report_tally *tally =
-        transaction_is_callback(t) ? NULL : report_tally_of(r, t->connection);
+    switch (status) {
+    case NFS4ERR_STALE_CLIENTID:
+    case NFS4ERR_STALE_STATEID:
+    case NFS4ERR_BADSESSION:
+    case NFS4ERR_DEADSESSION:
+    case NFS4ERR_GRACE:
+        return true;
+    default:
+        return false;
+    }
+}
 
-    for (size_t i = 0; tally && i < G_N_ELEMENTS(stale); i++)
-        if (strcmp(status, stale[i]) == 0 && report_trouble(tally)->stale++ == 0)
-            tally->trouble->stale_frame = t->reply_frame;
+static void note_stale(struct report *r, const struct rpcrdma_transaction *t,
+                       const struct nfs_arguments *nfs)
+{
+    struct report_tally *tally = NULL;
+
+    if (!t->error && nfs->status_kind == NFS_STATUS_NFS4 && is_stale(nfs->status) &&
+        !transaction_is_callback(t))
+        tally = report_tally_of(r, t->connection);
+    if (tally && report_trouble(tally)->stale++ == 0)
+        tally->trouble->stale_frame = t->reply_frame;
 }
 
 static void note_failed(struct report *r, const struct rpcrdma_transaction *t,
@@ -48,40 +61,33 @@ static void note_later(struct report *r, const struct rpcrdma_transaction *t,
 static bool says_later(const struct rpcrdma_transaction *t, const struct nfs_arguments *nfs,
                        enum report_later_id *kind)
 {
-    enum { LATER = 10008, GRACE = 10013 };
-
-    *kind = nfs->status == GRACE ? REPORT_GRACE : REPORT_DELAY;
+    *kind = nfs->status == NFS4ERR_GRACE ? REPORT_GRACE : REPORT_DELAY;
     return !t->error &&
            (nfs->status_kind == NFS_STATUS_NFS3 || nfs->status_kind == NFS_STATUS_NFS4) &&
-           (nfs->status == LATER || nfs->status == GRACE);
+           (nfs->status == NFS4ERR_DELAY || nfs->status == NFS4ERR_GRACE); /* DELAY: and JUKEBOX */
 }
 
 /* NFS' own errors that say that the server could not. Others are answers to what cannot be done
  * (NFS3ERR_NOENT, NFS3ERR_ACCES), or about a client's state, which it takes up again. */
 static bool could_not(uint32_t status)
 {
-    enum { /* RFC 1813, section 2.6; RFC 8881, section 15.1 */
-           IO = 5,
-           NXIO = 6,
-           NODEV = 19,
-           NOSPC = 28,
-           ROFS = 30,
-           DQUOT = 69,
-           STALE = 70,
-           BADHANDLE = 10001,
-           SERVERFAULT = 10006,
-           FHEXPIRED = 10014,
-           RESOURCE = 10018,
-           ADMIN_REVOKED = 10047,
-    };
-    static const uint16_t all[] = {IO,          NXIO,      NODEV,    NOSPC,
-                                   ROFS,        DQUOT,     STALE,    BADHANDLE,
-                                   SERVERFAULT, FHEXPIRED, RESOURCE, ADMIN_REVOKED};
-    size_t i = 0;
-
-    while (i < G_N_ELEMENTS(all) && all[i] != status)
-        i++;
-    return i < G_N_ELEMENTS(all);
+    switch (status) { /* most are NFSv3's, too, under the same number */
+    case NFS4ERR_IO:
+    case NFS4ERR_NXIO:
+    case NFS3ERR_NODEV:
+    case NFS4ERR_NOSPC:
+    case NFS4ERR_ROFS:
+    case NFS4ERR_DQUOT:
+    case NFS4ERR_STALE:
+    case NFS4ERR_BADHANDLE:
+    case NFS4ERR_SERVERFAULT:
+    case NFS4ERR_FHEXPIRED:
+    case NFS4ERR_RESOURCE:
+    case NFS4ERR_ADMIN_REVOKED:
+        return true;
+    default:
+        return false;
+    }
 }
 
 static enum report_level level_of(const struct rpcrdma_transaction *t,
@@ -119,7 +125,7 @@ void report_status(struct report *r, const struct rpcrdma_transaction *t,
         snprintf(number, sizeof(number), "status %u", (unsigned)nfs->status);
         name = number;
     }
-    note_stale(r, t, name);
+    note_stale(r, t, nfs);
     error = g_hash_table_lookup(r->errors, name);
     if (!error) {
         if (g_hash_table_size(r->errors) >= MOST) {
