@@ -443,6 +443,9 @@ static void json_path(struct json *json, const struct rpcrdma_connection *c, int
     if (path->late_timeouts > 0) {
         json_key(json, KEY(late_timeouts)), json_u64(json, path->late_timeouts);
         json_key(json, KEY(late_timeout_ns)), json_i64(json, path->late_timeout_ns);
+        json_key(json, KEY(late_longest_ns)), json_i64(json, path->late_longest_ns);
+        json_key(json, KEY(late_frame)), json_u64(json, path->late_frame);
+        json_key(json, KEY(late_in_burst)), json_bool(json, path->late_in_burst);
     }
     json_key(json, KEY(naks));
     json_open(json, '{');

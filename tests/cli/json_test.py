@@ -46,7 +46,7 @@ NOT_SEEN = {
     r'report\.connections\.(src|dst)_(qpn|port)': 'of a connection with an end that is not known',
     r'(connections|credits\.connections|credits_interval|report\.causes|report\.connections)\.(vlan|outer_vlan|vni)': 'of a capture of several networks (cli.networks)',
     r'connections\.paths\.naks\.\w+': 'of a Nak of that kind, which no peer here sent',
-    r'connections\.paths\.late_timeout\w+': 'of Acks that come late (cli.report)',
+    r'connections\.paths\.late_\w+': 'of Acks that come late (cli.report, cli.report_beside)',
     r'connections\.paths\.(clocks_differ|transit.*|lost_between)|rpcs\.\w+_delivery\.(arrived_\w+|transit_ns)|'
     r'rpcs\.phases\.(client_ns|data_network_ns|exact)': 'of a capture at both ends (truth.two-places)',
     r'extract\.chunks\.missing\.\w+|credits\.connections\.directions\.(clock_set_back|replies_not_captured)':

@@ -230,9 +230,15 @@ class Beside(CommandTest):
                 c.getattr()
             stalled = [one for one in self.report_of(talk)['causes'] if one['cause'] == 'stalled-end']
             self.assertEqual(len(stalled), acks == 3)
+            self.assertEqual(self.late(), [(9, False)] if acks == 3 else [])
             for one in stalled:
                 self.assertEqual((one['confidence'], one['cost_ns'] // SECOND), ('medium', 9))
                 self.assertIn('The client, or the way to it, stood still for 9.0 s on connection 1', one['text'])
+
+    def late(self):
+        """Of each direction with late answers: the longest time in seconds, and whether what came again came at once."""
+        paths = json.loads(self.run_command('connections', '--json', os.path.join(self.folder, 'beside.pcap')))['paths']
+        return [(one['late_longest_ns'] // SECOND, one['late_in_burst']) for one in paths if 'late_frame' in one]
 
     def stalls(self):
         """Why each RPC stalled."""
@@ -296,6 +302,7 @@ class Beside(CommandTest):
                 c.packets.append(ack._replace(time_ns=c.clock.tick()))
             c.getattr()
         stalled, = [one for one in self.report_of(talk)['causes'] if one['cause'] == 'stalled-end']
+        self.assertEqual(self.late(), [(9, True)])
         self.assertIn('The way from the server to the place of capture, or the host that captured, stood still for 9.0 s', stalled['text'])
 
     def test_named_connection_is_listed(self):
