@@ -206,6 +206,7 @@ void nfs_reply(const struct rpcrdma_payload_stream *s, struct nfs_arguments *a,
     if (rpc->accept_stat != RPCRDMA_RPC_SUCCESS || !call ||
         !(call->present & RPCRDMA_RPC_HAS_PROGRAM))
         return;
+    a->encrypted = call->present & RPCRDMA_RPC_HAS_GSS && call->gss_service == RPCRDMA_GSS_PRIVACY;
     if (compound_of(s, &it)) {
         nfs_compound_reply(s, &it, a, learned);
         return;
@@ -236,7 +237,7 @@ void nfs_reset(struct nfs_arguments *a)
     a->handle.root = a->handle2.root = false;
     a->name.length = a->name2.length = 0;
     a->has_offset = a->has_count = a->has_user = a->has_operation = a->auth = false;
-    a->removes = false;
+    a->removes = a->encrypted = false;
     a->n_getfh = 0;
     a->status_kind = NFS_STATUS_NONE;
     a->status = 0;

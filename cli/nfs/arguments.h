@@ -60,6 +60,7 @@ struct nfs_arguments {
     uint32_t status;
     uint32_t operation; /* NFSv4: number of the operation that failed; valid where status != 0 */
     bool has_operation, auth;
+    bool encrypted; /* the results: RPCSEC_GSS privacy; a status that they have is not known */
 };
 
 /* Nothing is known. Cheaper than zeroing all of it. */

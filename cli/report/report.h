@@ -420,6 +420,7 @@ struct report {
     struct groups *operations, *clients;
 
     uint64_t rpcs, answered, unanswered, no_call, undelivered, resent, incomplete;
+    uint64_t nfs_replies, nfs_uncaptured; /* with an NFS status; of these: it was not captured */
     struct latency latency;
     int64_t slow_ns;        /* an RPC that takes that long is slow, ... */
     bool slow_told;         /* ... as the user says */
@@ -630,7 +631,13 @@ double report_spent_ns(const struct report *report);
 void report_time(const struct report *report, char text[REPORT_TIME]);
 
 /* What the capture lacks: each in words, "": nothing of it. */
-enum { REPORT_LACKS_GAPS, REPORT_LACKS_LOST, REPORT_LACKS_PAUSED, N_REPORT_LACKS };
+enum {
+    REPORT_LACKS_GAPS,
+    REPORT_LACKS_STATUSES,
+    REPORT_LACKS_LOST,
+    REPORT_LACKS_PAUSED,
+    N_REPORT_LACKS
+};
 void report_lack(const struct report *report, int which, char text[REPORT_LACK]);
 /* Why not all of the input could be read: how many reasons are told. */
 unsigned report_unread(const struct report *report);

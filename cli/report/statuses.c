@@ -101,6 +101,29 @@ static enum report_level level_of(const struct rpcrdma_transaction *t,
                                                                            : REPORT_LEVELS;
 }
 
+/* A Reply to what is NFS, or may be where the Call was cut, but to its NULL. */
+static bool has_nfs_status(const struct rpcrdma_transaction *t)
+{
+    if (t->call_frame == 0 || t->reply_frame == 0 || t->error || t->reverse)
+        return false;
+    return !t->has_program ||
+           (t->procedure > 0 &&
+            ((t->program == RPCRDMA_PROGRAM_NFS && (t->version == 3 || t->version == 4)) ||
+             (t->program == RPCRDMA_PROGRAM_NFSACL && t->version == 3)));
+}
+
+/* How many are not in the capture: failures that these may be are not seen. */
+static void note_uncaptured(struct report *r, const struct rpcrdma_transaction *t,
+                            const struct nfs_arguments *nfs)
+{
+    if (!has_nfs_status(t))
+        return;
+    r->nfs_replies++;
+    r->nfs_uncaptured +=
+        nfs->status_kind == NFS_STATUS_NONE ||
+        (nfs->status_kind == NFS_STATUS_RPC && nfs->status == 0 && !nfs->encrypted);
+}
+
 void report_status(struct report *r, const struct rpcrdma_transaction *t,
                    const struct nfs_arguments *nfs)
 {
@@ -112,6 +135,7 @@ void report_status(struct report *r, const struct rpcrdma_transaction *t,
     struct report_error *error;
     char number[32];
 
+    note_uncaptured(r, t, nfs);
     if (t->reply_frame != 0 && !later && !transaction_is_callback(t))
         report_told_now(r->waits, t, nfs);
     if (!t->error && !nfs_failed(nfs))

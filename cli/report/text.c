@@ -122,7 +122,7 @@ static void problems(const struct report *r, struct out *out)
 
 static void captured(const struct report *r, struct out *out)
 {
-    static const char *const names[N_REPORT_LACKS] = {"missing", "lost", "paused"};
+    static const char *const names[N_REPORT_LACKS] = {"missing", "statuses", "lost", "paused"};
     const struct view_clock *clock = &r->pipeline->clock;
     char text[REPORT_LACK];
 

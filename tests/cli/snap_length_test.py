@@ -46,6 +46,23 @@ class SnapLength(CommandTest):
                 self.assertRegex(text, r'The largest share is [^,]+, above all in NFS(ACL)? V3 \w+: ' if named else
                                        r'The largest share is [^,.]+\. (CAPTURE|Neither)')
 
+    def test_statuses(self):
+        """report says of how many Replies the NFS status was cut off: what failed there is not seen. 22 NFSv3 Replies have Write
+        chunks before it."""
+        for name, n, cut, of, failed in (('roce-long-call', 96, 141, 141, False), ('roce-long-call', 200, 0, 140, True),
+                                         ('roce-nfs3-mini', 128, 22, 64, False), ('roce-nfs3-mini', 200, 0, 64, False)):
+            with self.subTest(name=name, n=n):
+                path = self.cut(name, n)
+                report, = self.json('report', '--json', path)
+                self.assertEqual((report['nfs_statuses_uncaptured'], report['nfs_replies']), (cut, of))
+                self.assertEqual([one['cause'] for one in report['causes']], ['nfs-failed'] * failed)
+                self.assertEqual(report['text'].startswith('Healthy as far as NFS statuses were captured: '), cut > 0, report['text'])
+                self.assertEqual(f'  statuses  of {cut} of {of} NFS Replies not captured: failures cannot be seen\n' in
+                                 self.run_command('report', path), cut > 0)
+                page = self.run_command('report', '--html', '-', path)
+                self.assertEqual('<div class="verdict healthy">' in page, cut == 0 and not failed)
+                self.assertEqual(f'. Statuses: of {cut} of {of} NFS Replies not captured' in page, cut > 0)
+
     def test_missing_reply(self):
         """A Reply is not captured: the cut Calls behind it are Calls all the same."""
         for name, n in (('roce-nfs3-mini', 128), ('roce-nfs41-callback', 110), ('iwarp-nfs3-mini', 128)):
