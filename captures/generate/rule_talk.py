@@ -115,6 +115,16 @@ class Conversation:
         if captured:
             self.packets += [one._replace(time_ns=self.clock.tick()) for one in (call, ack)]
 
+    def acknowledge_late(self, *resent_ns, late_ns=0, acks=1):
+        """The end that was sent the last packet but its Ack stands still: the packet comes again after each of these pauses, and
+        is acknowledged late_ns behind that, so often."""
+        ack, last = self.packets.pop(), self.packets[-1]
+        for pause_ns in resent_ns:
+            self.clock.now += pause_ns
+            self.packets.append(last._replace(time_ns=self.clock.tick()))
+        self.clock.now += late_ns
+        self.packets += [ack._replace(time_ns=self.clock.tick()) for _ in range(acks)]
+
     def null(self, **fields):
         self.reply(self.call(NULL, **fields))
 

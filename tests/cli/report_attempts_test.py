@@ -105,10 +105,7 @@ class Attempts(CommandTest):
             other = rule_talk.Conversation(c.packets, number=2, clock=c.clock, hosts=('10.0.0.2', '192.0.2.3'))
             other.null()
             xid = other.call(rule_talk.NULL)
-            ack = c.packets.pop()
-            c.clock.now += SECOND
-            c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
-            c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            other.acknowledge_late(SECOND)
             other.reply(xid)
             other.talk.disconnect()
             if accepted:

@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of one connection among others: what these show of the path, of the server, and of what the capture lacks."""
 import json
-import os
 import struct
-import sys
 import unittest
 
-from command import CommandTest
+from conversation import ConversationTest
 import cm
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
-import rules
 import rules_nfs4
 
 SECOND = 10**9
@@ -30,12 +24,7 @@ def unheard(one):
     return xid
 
 
-class Beside(CommandTest):
-    def report_of(self, talk):
-        path = os.path.join(self.folder, 'beside.pcap')
-        rules.write(path, talk, True)
-        return json.loads(self.run_command('report', '--json', path))
-
+class Beside(ConversationTest):
     def test_one_way_of_one(self):
         """Of one of twelve clients one direction is not captured."""
         for at, end in ((26, 'from'), (30, 'to')):
@@ -46,7 +35,7 @@ class Beside(CommandTest):
                     for one in ones:
                         one.getattr()
                 c.packets[:] = [packet for packet in c.packets if packet.data[at:at + 4] != address('192.0.2.13')]
-            report = self.report_of(talk)
+            report = self.report(talk)
             self.assertEqual(report['verdict'], 'causes', end)
             cause, = report['causes']
             self.assertEqual(cause['cause'], 'capture-incomplete')
@@ -81,14 +70,7 @@ class Beside(CommandTest):
                 ones[2].reply(ones[2].call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=lost), bytes(4) + rule_talk.ATTRIBUTES)
             turn(ones, 2)
             c.packets.sort(key=lambda packet: packet.time_ns)
-        return self.report_of(talk)['causes']
-
-    @staticmethod
-    def unheard(one):
-        xid = one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
-        one.packets.pop()
-        one.packets += [one.packets[-1]._replace(time_ns=one.clock.now + n * SECOND // 2) for n in range(1, 6)]
-        return xid
+        return self.report(talk)['causes']
 
     def test_others_are_answered(self):
         """The path, the server and the client's adapter are in order: others used them all that time."""
@@ -96,14 +78,14 @@ class Beside(CommandTest):
             one.talk.datagram(one.server, cm.dreq(one.talk.remote_id, one.talk.local_id, one.client.qpn))
             one.talk.datagram(one.client, cm.drep(one.talk.local_id, one.talk.remote_id))
         for end, says, not_says in (
-                (self.unheard, 'answered all that time on 3 other connections: neither the server', 'The path or the peer'),
+                (unheard, 'answered all that time on 3 other connections: neither the server', 'The path or the peer'),
                 (lambda one: None, 'answered all that time on 3 other connections: neither the server', 'The path was down'),
                 (server, 'while 3 other connections to it went on: it was not restarted', 'it was restarted')):
             cause = self.one_of_four(end)[0]
             self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'))
             self.assertIn(says, cause['text'])
             self.assertNotIn(not_says, cause['text'])
-        text = self.one_of_four(self.unheard, beside=False)[0]['text']
+        text = self.one_of_four(unheard, beside=False)[0]['text']
         self.assertNotIn('other connections', text)
         cause, = self.one_of_four(lambda one: one.talk.disconnect() and None)
         self.assertEqual(cause['cause'], 'client-restarted')
@@ -149,7 +131,7 @@ class Beside(CommandTest):
         for beside, own, later, want in ((False, False, 5, True), (False, False, 600, False), (True, False, 5, False),
                                          (False, True, 0, True), (True, True, 0, False)):
             with self.subTest(beside=beside, own=own, later=later):
-                report = self.report_of(lambda c, n, to=(beside, own, later): talk(c, n, *to))
+                report = self.report(lambda c, n, to=(beside, own, later): talk(c, n, *to))
                 # what its own answers show is why the connection failed
                 self.assertEqual([one['cause'] for one in report['causes']], (['connection-failed'] if not (own and want) else []) +
                                  (['server-restarted'] if want else []))
@@ -158,7 +140,7 @@ class Beside(CommandTest):
 
     def test_other_clients_are_answered(self):
         """The server was not down, and did not stop answering but one client: the path to that one was, or the client."""
-        for end, confidence in ((self.unheard, 'high'), (lambda one: None, 'medium')):
+        for end, confidence in ((unheard, 'high'), (lambda one: None, 'medium')):
             for beside in (True, False):
                 cause = self.one_of_four(end, clients=True, beside=beside)[0]
                 self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', confidence))
@@ -185,9 +167,9 @@ class Beside(CommandTest):
                 one.getattr()
                 if stale: # NFS4ERR_BADSESSION
                     one.reply(rules_nfs4.call(one), rules_nfs4.results([struct.pack('>II', rules_nfs4.SEQUENCE, 10052)], 10052))
-            report = self.report_of(talk)
+            report = self.report(talk)
             self.assertEqual([one['cause'] for one in report['causes']], causes, (idle, stale))
-            second = self.run_command('connections', os.path.join(self.folder, 'beside.pcap')).splitlines()[1]
+            second = self.run_command('connections', self.path).splitlines()[1]
             self.assertIn('in place of #1', second)
             self.assertEqual('down for' in second, idle == 60)
 
@@ -206,7 +188,7 @@ class Beside(CommandTest):
                 one.getattr()
                 for _ in range(stale): # NFS4ERR_BADSESSION
                     one.reply(rules_nfs4.call(one), rules_nfs4.results([struct.pack('>II', rules_nfs4.SEQUENCE, 10052)], 10052))
-            cause, = self.report_of(talk)['causes']
+            cause, = self.report(talk)['causes']
             self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs']), ('server-restarted', confidence, stale))
             self.assertIn(against or '', cause.get('against', ''))
             self.assertEqual('against' in cause, against is not None)
@@ -219,16 +201,10 @@ class Beside(CommandTest):
         for acks in (3, 1):
             def talk(c, _, acks=acks):
                 c.getattr()
-                c.reply(c.call(rule_talk.NULL))
-                ack, reply = c.packets.pop(), c.packets[-1]
-                for _ in range(2):
-                    c.clock.now += 4 * SECOND
-                    c.packets.append(reply._replace(time_ns=c.clock.tick()))
-                c.clock.now += SECOND
-                for _ in range(acks):
-                    c.packets.append(ack._replace(time_ns=c.clock.tick()))
+                c.null()
+                c.acknowledge_late(4 * SECOND, 4 * SECOND, late_ns=SECOND, acks=acks)
                 c.getattr()
-            stalled = [one for one in self.report_of(talk)['causes'] if one['cause'] == 'stalled-end']
+            stalled = [one for one in self.report(talk)['causes'] if one['cause'] == 'stalled-end']
             self.assertEqual(len(stalled), acks == 3)
             self.assertEqual(self.late(), [(9, False)] if acks == 3 else [])
             for one in stalled:
@@ -237,12 +213,12 @@ class Beside(CommandTest):
 
     def late(self):
         """Of each direction with late answers: the longest time in seconds, and whether what came again came at once."""
-        paths = json.loads(self.run_command('connections', '--json', os.path.join(self.folder, 'beside.pcap')))['paths']
+        paths = json.loads(self.run_command('connections', '--json', self.path))['paths']
         return [(one['late_longest_ns'] // SECOND, one['late_in_burst']) for one in paths if 'late_frame' in one]
 
     def stalls(self):
         """Why each RPC stalled."""
-        lines = self.run_command('rpcs', '--json', os.path.join(self.folder, 'beside.pcap')).splitlines()
+        lines = self.run_command('rpcs', '--json', self.path).splitlines()
         return [rpc['stalled_by'] for rpc in map(json.loads, lines) if rpc.get('stalled_ns')]
 
     def test_stood_still_before_a_call(self):
@@ -251,15 +227,9 @@ class Beside(CommandTest):
             def talk(c, _, acks=acks):
                 c.getattr()
                 xid = c.call(rule_talk.NULL)
-                ack, call = c.packets.pop(), c.packets[-1]
-                for _ in range(2):
-                    c.clock.now += 4 * SECOND
-                    c.packets.append(call._replace(time_ns=c.clock.tick()))
-                c.clock.now += SECOND
-                for _ in range(acks):
-                    c.packets.append(ack._replace(time_ns=c.clock.tick()))
+                c.acknowledge_late(4 * SECOND, 4 * SECOND, late_ns=SECOND, acks=acks)
                 c.reply(xid)
-            self.report_of(talk)
+            self.report(talk)
             self.assertEqual(self.stalls(), [stall])
 
     def test_stood_still_midway(self):
@@ -283,25 +253,20 @@ class Beside(CommandTest):
                     c.clock.now += 20 * 10**6 # else the network doubled them
                     c.packets += [one._replace(time_ns=c.clock.tick()) for one in some]
                 c.getattr()
-            causes = [one['cause'] for one in self.report_of(talk)['causes']]
+            causes = [one['cause'] for one in self.report(talk)['causes']]
             self.assertEqual(causes, ['stalled-end' if times == 2 else 'lost-to-server'])
             self.assertEqual(self.stalls(), [stall])
-            self.assertIn(words, ' '.join(self.run_command('report', os.path.join(self.folder, 'beside.pcap')).split()))
+            self.assertIn(words, ' '.join(self.run_command('report', self.path).split()))
 
     def test_held_before_it_was_captured(self):
         """What timers sent comes all at once, and is answered at once: not its receiver stood still."""
         def talk(c, _):
             c.getattr()
-            c.reply(c.call(rule_talk.NULL))
-            ack, reply = c.packets.pop(), c.packets[-1]
+            c.null()
             c.clock.now += 9 * SECOND
-            for _ in range(2):
-                c.clock.now += 2 * SECOND // 1000
-                c.packets.append(reply._replace(time_ns=c.clock.tick()))
-            for _ in range(3):
-                c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            c.acknowledge_late(2 * SECOND // 1000, 2 * SECOND // 1000, acks=3)
             c.getattr()
-        stalled, = [one for one in self.report_of(talk)['causes'] if one['cause'] == 'stalled-end']
+        stalled, = [one for one in self.report(talk)['causes'] if one['cause'] == 'stalled-end']
         self.assertEqual(self.late(), [(9, True)])
         self.assertIn('The way from the server to the place of capture, or the host that captured, stood still for 9.0 s', stalled['text'])
 
@@ -315,9 +280,9 @@ class Beside(CommandTest):
                     one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
             c.clock.now += 3 * SECOND
             one.getattr()
-        cause, = self.report_of(talk)['causes']
+        cause, = self.report(talk)['causes']
         self.assertEqual((cause['cause'], cause['connection']), ('unanswered', 21))
-        path = os.path.join(self.folder, 'beside.pcap')
+        path = self.path
         self.assertRegex(self.run_command('report', path), r'thresholds\n  21   192\.0\.2\.31 .*\n  1    192\.0\.2\.11 ')
         self.assertRegex(self.run_command('report', '--html', '-', path),
                          r'thresholds</th></tr></thead><tbody>\n<tr><td>21</td>.*192\.0\.2\.31')
@@ -337,7 +302,7 @@ class Beside(CommandTest):
                     ones[-1].call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
                     c.clock.now += 3 * SECOND
                     ones[0].getattr()
-            causes = self.report_of(talk)['causes']
+            causes = self.report(talk)['causes']
             self.assertEqual([one['cause'] for one in causes], ['slow-server', 'unanswered'][:1 + lost])
             self.assertEqual((causes[0]['connection'], causes[0]['src'], causes[0]['dst']), (1, rule_talk.CLIENT, '192.0.2.1'))
             self.assertIn('The server 192.0.2.1 was slow' if servers > 1 else 'The server was slow', causes[0]['text'])
@@ -352,7 +317,7 @@ class Beside(CommandTest):
                 ones[0].reply(xid, payload=struct.pack('>5I', xid, 1, 1, 1, 5)) # AUTH_TOOWEAK
                 for _ in range(20):
                     ones[1].getattr()
-        report = self.report_of(talk)
+        report = self.report(talk)
         cause, = report['causes']
         self.assertEqual((cause['cause'], cause['rpcs'], cause['dst']), ('rpcs-failed', 5, '192.0.2.1'))
         self.assertIn('5 of 5 RPCs of the server 192.0.2.1 failed at RPC or RDMA level, with AUTH_TOOWEAK, first in', cause['text'])

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of connections that break again and again, and are back within a second."""
 import json
-import os
-import sys
 import unittest
 
-from command import CommandTest
+from conversation import ConversationTest
 import cm
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
-import rules
 
 MS, SECOND = 10**6, 10**9
 
@@ -25,12 +19,7 @@ def close(one, who):
         talk.disconnect()
 
 
-class Broken(CommandTest):
-    def report(self, talk):
-        path = os.path.join(self.folder, 'broken.pcap')
-        rules.write(path, talk, True)
-        return json.loads(self.run_command('report', '--json', path))
-
+class Broken(ConversationTest):
     def cycle(self, n, who, away_ns=50 * MS, lose=True, mounts=False):
         """n connections that end so, and one more. lose: each has a Call outstanding, that is sent again on the next one.
         mounts: each is of another mount."""
@@ -72,7 +61,7 @@ class Broken(CommandTest):
     def test_more_than_are_looked_at(self):
         """There were so many at least."""
         self.cycle(300, ['server'])
-        report = json.loads(self.run_command('report', '--json', '--max-memory', '4', os.path.join(self.folder, 'broken.pcap')))
+        report = json.loads(self.run_command('report', '--json', '--max-memory', '4', self.path))
         self.assertGreater(report['connections_left_out'], 0)
         cause, = report['causes']
         self.assertEqual(cause['cause'], 'reconnect-storm')

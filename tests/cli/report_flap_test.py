@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of links that flap: what befell connections of the same two hosts in one way, again and again or at once."""
 import json
-import os
-import sys
 import unittest
 
-from command import CommandTest
+from conversation import ConversationTest
 import cm
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
-import rules
 
 MS, SECOND = 10**6, 10**9
 
@@ -20,14 +14,9 @@ def getattr_again(one, xid):
     one.reply(one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
 
 
-class Flap(CommandTest):
-    def file_of(self, talk):
-        path = os.path.join(self.folder, 'flap.pcap')
-        rules.write(path, talk, True)
-        return path
-
+class Flap(ConversationTest):
     def causes(self, talk):
-        return json.loads(self.run_command('report', '--json', self.file_of(talk)))['causes']
+        return json.loads(self.run_command('report', '--json', self.captured(talk)))['causes']
 
     def breaks(self, away_ns, lose=lambda number: True, server=False, clients=1):
         """A connection after the other, each so long after the one before. lose: a Call is on it that the next one has
@@ -60,7 +49,7 @@ class Flap(CommandTest):
         """Fifty breaks of 2 s, one of them of 5 s: one cause, wherever it is shown."""
         away_ns = [2 * SECOND] * 50
         away_ns[20] = 5 * SECOND
-        path = self.file_of(self.breaks(away_ns))
+        path = self.captured(self.breaks(away_ns))
         report = json.loads(self.run_command('report', '--json', path))
         cause, = report['causes']
         self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs'], cause['connection'], cause['count']),

@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of servers that have clients try again later (NFS4ERR_DELAY, NFS3ERR_JUKEBOX, NFS4ERR_GRACE), and of a connection
 that an end gave up while the other one stood still."""
-import json
-import os
 import struct
-import sys
 import unittest
 
-from command import CommandTest
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
+from conversation import ConversationTest
 import rule_talk
-import rules
 import rules_header
 import rules_nfs4
 
@@ -35,12 +28,7 @@ def opens(c, seqid, status, more=rules_nfs4.ROOT):
     c.reply(xid, rules_nfs4.results([rules_nfs4.sequence_result(c, seqid), operation], status))
 
 
-class Later(CommandTest):
-    def report(self, talk):
-        path = os.path.join(self.folder, 'later.pcap')
-        rules.write(path, talk, True)
-        return json.loads(self.run_command('report', '--json', path))
-
+class Later(ConversationTest):
     def causes(self, talk, *names):
         found = [one for one in self.report(talk)['causes'] if one['cause'] in ('nfs-delay', 'nfs-grace')]
         self.assertEqual([one['cause'] for one in found], list(names))
@@ -200,18 +188,10 @@ class Later(CommandTest):
         not know the client any more."""
         def talk(c, _):
             c.getattr()
-            c.reply(c.call(rule_talk.NULL))
-            ack, reply = c.packets.pop(), c.packets[-1]
-            for _ in range(5):
-                c.clock.now += 2 * SECOND
-                c.packets.append(reply._replace(time_ns=c.clock.tick()))
-            c.clock.now += late * SECOND
-            for _ in range(6):
-                c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            c.null()
+            c.acknowledge_late(*[2 * SECOND] * 5, late_ns=late * SECOND, acks=6)
             xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
-            call = c.packets.pop() and c.packets[-1]
-            c.clock.now += 2 * SECOND
-            c.packets.append(call._replace(time_ns=c.clock.tick()))
+            c.acknowledge_late(2 * SECOND, acks=0)
             c.clock.now += 58 * SECOND
             again = c.beside(2)
             again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)

@@ -3,15 +3,12 @@
 import json
 import os
 import struct
-import sys
 import unittest
 
-from command import CAPTURES, CommandTest
+from command import CAPTURES
+from conversation import ConversationTest
 import cm
 import pcap
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 from iwarp_talk import ACK, SYN, IwarpTalk
 import rule_talk
 import rules
@@ -25,29 +22,22 @@ def roce_source(packet):
     return '.'.join(str(byte) for byte in packet.data[26:30])
 
 
-class Life(CommandTest):
+class Life(ConversationTest):
     def test_client_dies(self):
         """The client's host dies with a Reply on its way: the server repeats it, and nothing ends the connection; or the
         client is back before it gives up."""
         for dies in (True, False):
             def die(c, _, dies=dies):
                 c.null()
-                c.reply(c.call(rule_talk.NULL))
-                ack, reply = c.packets.pop(), c.packets[-1]
-                for _ in range(4):
-                    c.clock.now += 2 * 10**9
-                    c.packets.append(reply._replace(time_ns=c.clock.tick()))
-                if not dies:
-                    c.packets.append(ack._replace(time_ns=c.clock.tick()))
-            path = os.path.join(self.folder, 'dies.pcap')
-            rules.write(path, die, True)
-            causes = json.loads(self.run_command('report', '--json', path))['causes']
+                c.null()
+                c.acknowledge_late(*[2 * 10**9] * 4, acks=0 if dies else 1)
+            causes = self.report(die)['causes']
             failed = [one for one in causes if one['cause'] == 'connection-failed']
             self.assertEqual(len(failed), dies)
             self.assertEqual(any(one['cause'].startswith('lost') for one in causes), not dies, causes)
-            text = self.run_command('connections', path)
+            text = self.run_command('connections', self.path)
             self.assertEqual('without answer from the client (heard last 8000.0' in text, dies, text)
-            one = json.loads(self.run_command('connections', '--json', path))
+            one = json.loads(self.run_command('connections', '--json', self.path))
             heard = {towards['to']: one['time_ns'] + one['duration_ns'] - towards['heard_time_ns'] for towards in one['paths']}
             self.assertEqual(round(heard['client'] / 10**9), 8 if dies else 0)
             self.assertEqual(round(heard['server'] / 10**9), 0)
@@ -59,15 +49,11 @@ class Life(CommandTest):
         """The link of the client is down with a Reply on its way, and up again at the end: what its queue held comes then."""
         def away(c, _):
             c.null()
-            c.reply(c.call(rule_talk.NULL))
-            c.packets.pop()
-            c.packets += [c.packets[-1]._replace(time_ns=c.clock.now + n * 2 * 10**9) for n in range(1, 5)]
-            c.clock.now += 8 * 10**9
+            c.null()
+            c.acknowledge_late(*[2 * 10**9] * 4, acks=0)
             c.call(rule_talk.NULL)
             c.packets.pop()
-        path = os.path.join(self.folder, 'away.pcap')
-        rules.write(path, away, True)
-        failed, = [one for one in json.loads(self.run_command('report', '--json', path))['causes'] if 'failed' in one['cause']]
+        failed, = [one for one in self.report(away)['causes'] if 'failed' in one['cause']]
         self.assertIn('The client did not answer what was sent 5 times from 0.000 s into the capture on, though it was heard at '
                       '8.000 s.', failed['text'])
 
@@ -78,22 +64,15 @@ class Life(CommandTest):
             def die(c, _, dies=dies):
                 rules_iwarp.over_iwarp(c)
                 c.null()
-                c.reply(c.call(rule_talk.NULL))
-                ack, reply = c.packets.pop(), c.packets[-1]
-                for attempt in range(5):
-                    c.clock.now += 10**9 // 5 << attempt
-                    c.packets.append(reply._replace(time_ns=c.clock.tick()))
-                if not dies:
-                    c.packets.append(ack._replace(time_ns=c.clock.tick()))
-            path = os.path.join(self.folder, 'dies.pcap')
-            rules.write(path, die, True)
-            causes = json.loads(self.run_command('report', '--json', path))['causes']
+                c.null()
+                c.acknowledge_late(*[10**9 // 5 << attempt for attempt in range(5)], acks=0 if dies else 1)
+            causes = self.report(die)['causes']
             failed = [one for one in causes if one['cause'] == 'connection-failed']
             self.assertEqual(len(failed), dies, causes)
             self.assertEqual(any(one['cause'].startswith('lost') for one in causes), not dies, causes)
             if dies:
                 self.assertRegex(failed[0]['text'], r'The client stopped answering: .* was sent to it 6 times\. Nothing closed it')
-            self.assertEqual('without answer from the client' in self.run_command('connections', path), dies)
+            self.assertEqual('without answer from the client' in self.run_command('connections', self.path), dies)
 
     def test_given_up(self):
         """The server's host acknowledges a Call and the server does not answer; the client closes the connection, and the
@@ -109,9 +88,7 @@ class Life(CommandTest):
                 c.talk.datagram(c.server, cm.drep(c.talk.remote_id, c.talk.local_id))
                 c.clock.now += 4 * 10**9
                 c.beside(2).null()
-            path = os.path.join(self.folder, 'given_up.pcap')
-            rules.write(path, give_up, True)
-            causes = {one['cause']: one for one in json.loads(self.run_command('report', '--json', path))['causes']}
+            causes = {one['cause']: one for one in self.report(give_up)['causes']}
             self.assertEqual('connection-failed' in causes, not acknowledged, causes)
             self.assertEqual(causes['unanswered']['confidence'], 'medium')
             self.assertEqual('acknowledged it, and got no Reply until the client closed the connection, 5.0 s'
@@ -128,9 +105,7 @@ class Life(CommandTest):
                 one = rule_talk.Conversation(c.packets, number=2, clock=c.clock)
                 one.xid = c.xid + skipped
                 one.null()
-            path = os.path.join(self.folder, 'silent.pcap')
-            rules.write(path, give_up, True)
-            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            causes = self.report(give_up)['causes']
             self.assertEqual([one['cause'] for one in causes], ['connection-failed'] * want)
             for one in causes:
                 self.assertAlmostEqual(one['cost_ns'], silent * 1e9, delta=1e7)
@@ -164,9 +139,7 @@ class Life(CommandTest):
                     c.clock.now += 2 * 10**9
                 for _ in range(4):
                     c.call(rule_talk.GETATTR)
-            path = os.path.join(self.folder, 'under_way.pcap')
-            rules.write(path, hurry, True)
-            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            causes = self.report(hurry)['causes']
             self.assertEqual([(one['cause'], one['rpcs']) for one in causes], [('unanswered', 1)] if older else [])
 
     def test_sent_again(self):
@@ -188,9 +161,7 @@ class Life(CommandTest):
                         one.talk.disconnect()
                         one = c.beside(number)
                 one.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
-            path = os.path.join(self.folder, 'thrice.pcap')
-            rules.write(path, thrice, True)
-            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            causes = self.report(thrice)['causes']
             self.assertEqual({one['cause'] for one in causes} - {'unanswered'}, {'connection-failed'})
             self.assertEqual([(one['src'], one['rpcs'], one['text']) for one in causes if one['cause'] == 'unanswered'],
                              [('192.0.2.12', 1, '1 Call on connection 2 was never answered: 4.0 s passed until the capture ended. '
@@ -211,9 +182,7 @@ class Life(CommandTest):
             c.clock.now += 2 * 10**9
             again.null()
             c.packets[:] = [packet for packet in c.packets if roce_source(packet) == rule_talk.CLIENT]
-        path = os.path.join(self.folder, 'one_direction.pcap')
-        rules.write(path, two, True)
-        report = json.loads(self.run_command('report', '--json', path))
+        report = self.report(two)
         self.assertEqual([one['cause'] for one in report['causes']], ['capture-incomplete'])
         self.assertIn('one direction only', report['causes'][0]['text'])
         self.assertEqual(report['verdict'], 'undecided')
@@ -252,9 +221,7 @@ class Life(CommandTest):
                 talk.datagram(talk.server, cm.rej(talk.remote_id, talk.local_id, 8))
                 c.clock.now += 3 * 10**9
             c.beside(4).null()
-        path = os.path.join(self.folder, 'refused.pcap')
-        rules.write(path, restart, True)
-        cause, = json.loads(self.run_command('report', '--json', path))['causes']
+        cause, = self.report(restart)['causes']
         self.assertEqual((cause['cause'], cause['confidence']), ('server-restarted', 'medium'))
         self.assertIn('it refused 2 attempts, as nothing listened there, and after', cause['text'])
 
@@ -278,9 +245,7 @@ class Life(CommandTest):
                 again = c.beside(3)
                 again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
                 again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
-            path = os.path.join(self.folder, 'restarted.pcap')
-            rules.write(path, restart, True)
-            cause, = json.loads(self.run_command('report', '--json', path))['causes']
+            cause, = self.report(restart)['causes']
             self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs']),
                              ('server-restarted' if closed else 'connection-failed', 'high', 1))
 
@@ -345,9 +310,7 @@ class Life(CommandTest):
                 again = c.beside(2)
                 again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
                 again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
-            path = os.path.join(self.folder, 'stuck.pcap')
-            rules.write(path, stop, True)
-            causes = {one['cause']: one for one in json.loads(self.run_command('report', '--json', path))['causes']}
+            causes = {one['cause']: one for one in self.report(stop)['causes']}
             text = causes['connection-failed']['text']
             self.assertEqual('did not send all of that again, though it was heard for 2 s more: its adapter is at' in text, heard, text)
             self.assertEqual('The path or the peer was down' in text, not heard, text)
@@ -372,9 +335,7 @@ class Life(CommandTest):
                 again = c.beside(2)
                 again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xids[1])
                 again.reply(xids[1], bytes(4) + rule_talk.ATTRIBUTES)
-            path = os.path.join(self.folder, 'in-part.pcap')
-            rules.write(path, stop, True)
-            causes = {one['cause']: one for one in json.loads(self.run_command('report', '--json', path))['causes']}
+            causes = {one['cause']: one for one in self.report(stop)['causes']}
             failed = causes['connection-failed']
             self.assertEqual('its adapter may be at fault, not the path' in failed['text'], heard_ms == 50, failed)
             self.assertEqual(failed['confidence'], 'medium' if heard_ms == 50 else 'high')
@@ -400,9 +361,7 @@ class Life(CommandTest):
             again = c.beside(3)
             again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
             again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
-        path = os.path.join(self.folder, 'once.pcap')
-        rules.write(path, restart, True)
-        causes = json.loads(self.run_command('report', '--json', path))['causes']
+        causes = self.report(restart)['causes']
         failed, = [one for one in causes if one['cause'] == 'connection-failed']
         self.assertEqual((failed['confidence'], failed['rpcs']), ('high', 1))
         self.assertIn('The server stopped answering', failed['text'])
@@ -417,8 +376,7 @@ class Life(CommandTest):
                     c.clock.now += 4 * 10**9
                 if accepted:
                     c.beside(2).null()
-            path = os.path.join(self.folder, 'attempt.pcap')
-            rules.write(path, attempt, True)
+            path = self.captured(attempt)
             states = [json.loads(line)['state'] for line in self.run_command('connections', '--json', path).splitlines()]
             self.assertEqual(states, ['unanswered', 'open'] if accepted else ['unanswered'])
             cause, = json.loads(self.run_command('report', '--json', path))['causes']
@@ -448,8 +406,7 @@ class Life(CommandTest):
                 a, b = talk.client, talk.server
                 talk.datagram(a, cm.req(talk.local_id, cm.IP_SERVICE | rule_talk.PORT, a.qpn, b.psn, a.address, b.address, b''))
                 talk.datagram(b, cm.rep(talk.remote_id, talk.local_id, b.qpn, a.psn, b''))
-            path = os.path.join(self.folder, 'unheard.pcap')
-            rules.write(path, attempt, True)
+            path = self.captured(attempt)
             states = [json.loads(line)['state'] for line in self.run_command('connections', '--json', path).splitlines()]
             self.assertEqual(states, {None: ['open'], False: ['unanswered'] * 2, True: ['unanswered'] * 2 + ['open']}[accepted])
             causes = json.loads(self.run_command('report', '--json', path))['causes']

@@ -18,19 +18,14 @@ KEPT = 200  # of those without anything to tell
 
 def lose(one):
     """A Call whose first two transmissions do not arrive."""
-    call, ack = one.call(rule_talk.NULL), one.packets.pop()
-    for _ in range(2):
-        one.clock.now += SECOND // 2
-        one.packets.append(one.packets[-1]._replace(time_ns=one.clock.tick()))
-    one.packets.append(ack._replace(time_ns=one.clock.tick()))
+    call = one.call(rule_talk.NULL)
+    one.acknowledge_late(SECOND // 2, SECOND // 2)
     one.reply(call)
 
 
 def slow_ack(one):
     xid = one.call(rule_talk.NULL)
-    ack = one.packets.pop()
-    one.clock.now += 3 * 10**6
-    one.packets.append(ack._replace(time_ns=one.clock.tick()))
+    one.acknowledge_late(late_ns=3 * 10**6)
     one.reply(xid)
 
 
@@ -231,9 +226,7 @@ class Many(CommandTest):
         them were there first does not matter."""
         def answered_late(one):
             one.null()
-            ack = one.packets.pop()
-            one.clock.now += 30 * 10**6
-            one.packets.append(ack._replace(time_ns=one.clock.tick()))
+            one.acknowledge_late(late_ns=30 * 10**6)
 
         def write_slowly(one):
             before = len(one.packets)

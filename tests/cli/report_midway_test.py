@@ -5,17 +5,13 @@ import itertools
 import json
 import os
 import struct
-import sys
 import unittest
 
-from command import CommandTest, capture
+from command import capture
+from conversation import ConversationTest
 import cm
 import pcap
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
-import rules
 import rules_iwarp
 import rules_nfs4
 
@@ -34,10 +30,9 @@ def starts(packet, first):
     return of_first == first and (packet.data[47] & 2 or b'MPA ID Re' in packet.data)
 
 
-class Midway(CommandTest):
+class Midway(ConversationTest):
     def causes(self, make):
-        path = os.path.join(self.folder, 'midway.pcap')
-        rules.write(path, lambda c, _: make(c), True)
+        path = self.captured(lambda c, _: make(c))
         rows = [json.loads(line) for line in self.run_command('connections', '--json', path).splitlines()]
         return json.loads(self.run_command('report', '--json', path))['causes'], rows
 

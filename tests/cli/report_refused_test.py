@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of requests that an end refuses for good, which ends connections: Nak, RDMAP's Terminate."""
-import json
-import os
 import struct
-import sys
 import unittest
 
-from command import CommandTest
+from conversation import ConversationTest
 import roce
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 from iwarp_talk import TERMINATE, WRITE, untagged
 from script import FILE_HANDLE
 import rule_talk
-import rules
 import rules_iwarp
 
 MS, SECOND = 10**6, 10**9
@@ -32,12 +25,15 @@ def refuse_write(c, code, xid=None):
     return xid
 
 
-class Refused(CommandTest):
-    def report(self, talk):
-        path = os.path.join(self.folder, 'refused.pcap')
-        rules.write(path, talk, True)
-        return json.loads(self.run_command('report', '--json', path))
+def refuse_call(c):
+    """A Call that the server's adapter refuses: it is longer than the buffer there."""
+    c.call(rule_talk.NULL)
+    c.packets.pop()
+    c.talk.packet(c.server, roce.ACK, c.client.psn - 1,
+                  extension=struct.pack('>I', (0x60 | INVALID_REQUEST) << 24 | c.server.msn))
 
+
+class Refused(ConversationTest):
     def again_and_again(self, code, away_ns, goes_on=False):
         """Three connections that end so; each Call is sent again on the next one, which answers it."""
         def talk(c, _):
@@ -82,10 +78,7 @@ class Refused(CommandTest):
         """A Call that is longer than the server's buffer, or its answers to a Read: a Send of the client's."""
         def talk(c, _):
             c.null()
-            c.call(rule_talk.NULL)
-            c.packets.pop()
-            c.talk.packet(c.server, roce.ACK, c.client.psn - 1,
-                          extension=struct.pack('>I', (0x60 | INVALID_REQUEST) << 24 | c.server.msn))
+            refuse_call(c)
             c.talk.disconnect()
         cause = self.report(talk)['causes'][0]
         self.assertEqual(cause['cause'], 'remote-error')
@@ -128,10 +121,7 @@ class Refused(CommandTest):
                 one.client.qpn, one.server.qpn, one.xid = 0x1000 + 2 * number, 0x1001 + 2 * number, number * 16
                 one.talk.local_id, one.talk.remote_id = 0x1000 + number, 0x200000 + number
                 one.null()
-                one.call(rule_talk.NULL)
-                c.packets.pop()
-                one.talk.packet(one.server, roce.ACK, one.client.psn - 1,
-                                extension=struct.pack('>I', (0x60 | INVALID_REQUEST) << 24 | one.server.msn))
+                refuse_call(one)
                 one.talk.disconnect()
         report = self.report(talk)
         self.assertGreater(report['connections_left_out'], 0)
@@ -144,10 +134,7 @@ class Refused(CommandTest):
         """Nothing closes it: the Call that was refused is not under way, and is told once."""
         def talk(c, _):
             c.null()
-            c.call(rule_talk.NULL)
-            c.packets.pop()
-            c.talk.packet(c.server, roce.ACK, c.client.psn - 1,
-                          extension=struct.pack('>I', (0x60 | INVALID_REQUEST) << 24 | c.server.msn))
+            refuse_call(c)
         report = self.report(talk)
         self.assertEqual([one['cause'] for one in report['causes']], ['remote-error'])
         self.assertEqual((report['causes'][0]['rpcs'], report['under_way']), (1, 0))

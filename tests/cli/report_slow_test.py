@@ -3,16 +3,12 @@
 import itertools
 import json
 import os
-import sys
 import unittest
 
-from command import CommandTest, capture
+from command import capture
+from conversation import ConversationTest
 import pcap
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
-import rules
 import rules_iwarp
 
 SECOND = 10**9
@@ -23,9 +19,7 @@ def lose(one, ns=SECOND // 2, of_call=True):
     xid = one.call(rule_talk.NULL)
     if not of_call:
         one.reply(xid)
-    ack = one.packets.pop()
-    one.clock.now += ns
-    one.packets += [p._replace(time_ns=one.clock.tick()) for p in (one.packets[-1], ack)]
+    one.acknowledge_late(ns)
     if of_call:
         one.reply(xid)
 
@@ -41,9 +35,7 @@ def late(one, of_call, ns):
     xid = one.call(rule_talk.NULL)
     if not of_call:
         one.reply(xid)
-    ack = one.packets.pop()
-    one.clock.now += ns
-    one.packets.append(ack._replace(time_ns=one.clock.tick()))
+    one.acknowledge_late(late_ns=ns)
     if of_call:
         one.reply(xid)
 
@@ -51,22 +43,13 @@ def late(one, of_call, ns):
 def everywhere(one, call, server, reply):
     """Its Ack, the Reply and the Ack of that come after so many ms each."""
     xid = one.call(rule_talk.NULL)
-    ack = one.packets.pop()
-    one.clock.now += call * SECOND // 1000
-    one.packets.append(ack._replace(time_ns=one.clock.tick()))
+    one.acknowledge_late(late_ns=call * SECOND // 1000)
     one.clock.now += server * SECOND // 1000
     one.reply(xid)
-    ack = one.packets.pop()
-    one.clock.now += reply * SECOND // 1000
-    one.packets.append(ack._replace(time_ns=one.clock.tick()))
+    one.acknowledge_late(late_ns=reply * SECOND // 1000)
 
 
-class Slow(CommandTest):
-    def report(self, talk, *arguments):
-        path = os.path.join(self.folder, 'slow.pcap')
-        rules.write(path, talk, True)
-        return json.loads(self.run_command('report', '--json', *arguments, path))
-
+class Slow(ConversationTest):
     def among(self, what, iwarp=False, between_ns=SECOND):
         """Once, among RPCs that are in order."""
         def talk(c, _):

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the command says of a conversation that a test makes up, for the *_test.py beside. Puts the folder of captures/generate,
+which has what makes conversations, on the path."""
+import json
+import os
+import sys
+
+from command import CommandTest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rules
+
+
+class ConversationTest(CommandTest):
+    def captured(self, talk):
+        """The path of a capture of it. talk: a function of a rule_talk.Conversation, and of True."""
+        self.path = os.path.join(self.folder, 'talk.pcap')
+        rules.write(self.path, talk, True)
+        return self.path
+
+    def report(self, talk, *arguments):
+        return json.loads(self.run_command('report', '--json', *arguments, self.captured(talk)))
