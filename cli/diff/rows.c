@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which groups of two captures are a row, and what the second is in each. */
+#include "diff/diff.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "each.h"
+
+/*
+ * Whether two means differ is Welch's question: by more than three standard errors of their
+ * difference they do, whatever the distributions, where each side has enough RPCs for a mean to be
+ * roughly normal.
+ */
+enum { ENOUGH = 8, ERRORS = 3 };
+
+static const char *const names[] = {
+    [DIFF_TOO_FEW] = "too few",       [DIFF_SAME] = "same",
+    [DIFF_SLOWER] = "slower",         [DIFF_FASTER] = "faster",
+    [DIFF_FAILS_MORE] = "fails more", [DIFF_FAILS_LESS] = "fails less",
+    [DIFF_ONLY_FIRST] = "only first", [DIFF_ONLY_SECOND] = "only second",
+    [DIFF_NOT_KNOWN] = "not known",
+};
+RPCRDMA_EACH(names, DIFF_VERDICTS);
+
+const char *diff_verdict_name(enum diff_verdict verdict)
+{
+    return names[verdict];
+}
+
+/* Of the mean, squared. */
+static double error_of(const struct latency *l)
+{
+    double deviation = latency_deviation(l);
+
+    return deviation * deviation / (double)l->count;
+}
+
+/* The groups that a side had no room for, as one: not those of the other side's. */
+static bool is_others(const struct diff_side sides[2], const struct diff_row *row)
+{
+    for (int i = 0; i < 2; i++)
+        if (row->of[i] && row->of[i] == sides[i].groups->others)
+            return true;
+    return false;
+}
+
+/* Without Reply, or answered with an error. */
+static uint64_t failed(const struct group *g)
+{
+    return MIN(g->unanswered + g->errors, g->calls);
+}
+
+/*
+ * Means are of what was answered: what hangs is not in them. Whether two shares differ is asked
+ * alike, by the standard error that both would have if they were one. 1: more of the second's
+ * failed; -1: of the first's.
+ */
+static int fails_more(const struct diff_side sides[2], const struct diff_row *row)
+{
+    double n[2], share[2], of_both, error;
+
+    for (int i = 0; i < 2; i++) {
+        n[i] = (double)row->of[i]->calls;
+        if (!sides[i].replies || n[i] < (int)ENOUGH)
+            return 0;
+        share[i] = (double)failed(row->of[i]) / n[i];
+    }
+    of_both = (share[0] * n[0] + share[1] * n[1]) / (n[0] + n[1]);
+    error = sqrt(of_both * (1 - of_both) * (1 / n[0] + 1 / n[1]));
+    if (fabs(share[1] - share[0]) <= (int)ERRORS * error)
+        return 0;
+    return share[1] > share[0] ? 1 : -1;
+}
+
+static enum diff_verdict decide_by_mean(const struct latency *a, const struct latency *b)
+{
+    double difference, error;
+
+    if (a->count < ENOUGH || b->count < ENOUGH)
+        return DIFF_TOO_FEW;
+    difference = b->sum_ns / (double)b->count - a->sum_ns / (double)a->count;
+    error = sqrt(error_of(a) + error_of(b));
+    if (fabs(difference) <= (int)ERRORS * error)
+        return DIFF_SAME;
+    return difference > 0 ? DIFF_SLOWER : DIFF_FASTER;
+}
+
+static enum diff_verdict decide(const struct diff_side sides[2], const struct diff_row *row)
+{
+    enum diff_verdict by_mean;
+    int more;
+
+    if (is_others(sides, row))
+        return DIFF_NOT_KNOWN;
+    for (int i = 0; i < 2; i++)
+        if (!row->of[i]) /* what it lacks may be among its others */
+            return sides[i].groups->left_out > 0 ? DIFF_NOT_KNOWN
+                   : i == 0                      ? DIFF_ONLY_SECOND
+                                                 : DIFF_ONLY_FIRST;
+    by_mean = decide_by_mean(&row->of[0]->latency, &row->of[1]->latency);
+    more = fails_more(sides, row);
+    if (more > 0) /* be it faster, too: what takes longest may be what fails */
+        return DIFF_FAILS_MORE;
+    return more < 0 && by_mean != DIFF_SLOWER && by_mean != DIFF_FASTER ? DIFF_FAILS_LESS : by_mean;
+}
+
+static gint by_time(gconstpointer a, gconstpointer b)
+{
+    const struct diff_row *x = a, *y = b;
+
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? 1 : -1;
+    return strcmp(diff_either(x)->name, diff_either(y)->name);
+}
+
+GArray *diff_rows(struct diff_side sides[2])
+{
+    GArray *pairs = groups_pairs(sides[0].groups, sides[1].groups);
+    GArray *rows = g_array_new(FALSE, TRUE, sizeof(struct diff_row));
+
+    for (guint k = 0; k < pairs->len; k++) {
+        const struct groups_pair *pair = &g_array_index(pairs, struct groups_pair, k);
+        struct diff_row row = {.of = {pair->of[0], pair->of[1]}};
+
+        for (int i = 0; i < 2; i++)
+            row.time_ns += row.of[i] ? row.of[i]->latency.sum_ns : 0;
+        row.verdict = decide(sides, &row);
+        g_array_append_val(rows, row);
+    }
+    g_array_sort(rows, by_time);
+    g_array_free(pairs, TRUE);
+    return rows;
+}
