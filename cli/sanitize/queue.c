@@ -143,7 +143,8 @@ enum sanitize_icrc sanitize_icrc_of(const struct sanitize_packet *packet)
 {
     if (!packet->bad_icrc)
         return SANITIZE_ICRC_RIGHT;
-    return packet->lane && packet->lane->genuine > 0 ? SANITIZE_ICRC_DAMAGED : SANITIZE_ICRC_WRONG;
+    return packet->direction && packet->direction->good_icrcs > 0 ? SANITIZE_ICRC_DAMAGED
+                                                                  : SANITIZE_ICRC_WRONG;
 }
 
 static bool damaged(const struct sanitize_packet *packet)
@@ -151,7 +152,8 @@ static bool damaged(const struct sanitize_packet *packet)
     return packet && sanitize_icrc_of(packet) == SANITIZE_ICRC_DAMAGED;
 }
 
-bool sanitize_queue_spoilt(const struct sanitize_queue *queue, const struct sanitize_packet *packet)
+bool sanitize_queue_damaged(const struct sanitize_queue *queue,
+                            const struct sanitize_packet *packet)
 {
     return damaged(packet) || damaged(sanitize_queue_at(queue, packet->older_place)) ||
            damaged(sanitize_queue_at(queue, packet->older_piece));

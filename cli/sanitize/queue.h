@@ -21,11 +21,11 @@ enum sanitize_payload {
 };
 
 /* One direction of a connection, as packets name it. */
-struct sanitize_lane {
+struct sanitize_direction {
     struct rpcrdma_op op; /* for questions to flow/: addresses and QP number are set */
     uint64_t number;
-    bool ours;       /* RPC-over-RDMA */
-    int64_t genuine; /* more ICRCs that are right than that are wrong, so far */
+    bool ours;          /* RPC-over-RDMA */
+    int64_t good_icrcs; /* more ICRCs that are right than that are wrong, so far */
 };
 
 struct sanitize_packet {
@@ -35,8 +35,8 @@ struct sanitize_packet {
     enum sanitize_drop drop;
     enum sanitize_payload state;
     bool bad_icrc, is_cm, replayed;
-    struct sanitize_lane *lane; /* NULL: of no connection */
-    uint32_t payload, n, len;   /* offset; captured bytes; bytes on the wire */
+    struct sanitize_direction *direction; /* NULL: of no connection */
+    uint32_t payload, n, len;             /* offset; captured bytes; bytes on the wire */
     uint32_t psn;
     uint8_t kind; /* enum rpcrdma_op_kind */
     uint16_t flags;
@@ -93,8 +93,8 @@ struct sanitize_packet *sanitize_queue_find_chunk(const struct sanitize_queue *q
 /* DAMAGED: it is wrong, and its sender's are right otherwise. And it, or what it repeats, was: that
  * its bytes are others was not the sender's doing. */
 enum sanitize_icrc sanitize_icrc_of(const struct sanitize_packet *packet);
-bool sanitize_queue_spoilt(const struct sanitize_queue *queue,
-                           const struct sanitize_packet *packet);
+bool sanitize_queue_damaged(const struct sanitize_queue *queue,
+                            const struct sanitize_packet *packet);
 
 /* Emits what is ready, up to the first that is not; `all`: everything. */
 void sanitize_queue_go_on(struct sanitize_queue *queue, bool all);

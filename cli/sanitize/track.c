@@ -5,7 +5,7 @@
 
 #include "command.h"
 #include "flow/rpc.h"
-#include "sanitize/lane.h"
+#include "sanitize/direction.h"
 #include "wire/cursor.h"
 
 enum {
@@ -30,22 +30,22 @@ static uint8_t *bytes_of(const struct sanitize_packet *p)
     return (uint8_t *)(uintptr_t)p->packet.data + p->payload;
 }
 
-/* -- lanes ------------------------------------------------------------------------------------- */
+/* -- directions -------------------------------------------------------------------------------- */
 
-static bool is_ours(struct sanitize_track *track, struct sanitize_lane *lane)
+static bool is_ours(struct sanitize_track *track, struct sanitize_direction *direction)
 {
-    if (!lane->ours)
-        lane->ours = rpcrdma_flow_connection(track->flow, &lane->op) != NULL;
-    return lane->ours;
+    if (!direction->ours)
+        direction->ours = rpcrdma_flow_connection(track->flow, &direction->op) != NULL;
+    return direction->ours;
 }
 
 /* -- what a packet carries --------------------------------------------------------------------- */
 
-/* Sends, Writes and Read responses of one lane have PSNs of their requester's. */
-static uint64_t place_of(const struct sanitize_track *track, const struct sanitize_lane *lane,
-                         uint8_t kind, uint32_t psn)
+/* Sends, Writes and Read responses of one direction have PSNs of their requester's. */
+static uint64_t place_of(const struct sanitize_track *track,
+                         const struct sanitize_direction *direction, uint8_t kind, uint32_t psn)
 {
-    uint64_t words[2] = {lane->number << 1 | (kind == RPCRDMA_OP_READ_RESPONSE), psn};
+    uint64_t words[2] = {direction->number << 1 | (kind == RPCRDMA_OP_READ_RESPONSE), psn};
 
     return hash(track, words, sizeof(words));
 }
@@ -63,7 +63,7 @@ static bool as_before(struct sanitize_track *track, struct sanitize_packet *p,
 {
     if (before->state != PAYLOAD_DONE || before->n != p->n || before->len != p->len ||
         (before->original != hash(track, bytes_of(p), p->n) &&
-         !sanitize_queue_spoilt(&track->queue, p)))
+         !sanitize_queue_damaged(&track->queue, p)))
         return false;
     replace(track, p, bytes_of(before));
     return true;
@@ -119,7 +119,7 @@ static void take_payload(struct sanitize_track *track, struct sanitize_packet *p
     if (p->drop != DROP_NOT || p->n == 0)
         return;
     p->state = PAYLOAD_UNKNOWN;
-    sanitize_queue_place(&track->queue, p, place_of(track, p->lane, p->kind, p->psn));
+    sanitize_queue_place(&track->queue, p, place_of(track, p->direction, p->kind, p->psn));
     look_back(track, p);
 }
 
@@ -148,8 +148,8 @@ static bool on_op(void *context, const struct rpcrdma_op *op)
     case RPCRDMA_OP_ACK:
     case RPCRDMA_OP_NAK:
     case RPCRDMA_OP_CONGESTION:
-        p->lane = sanitize_lane_of(track->lanes, op);
-        if (!p->lane)
+        p->direction = sanitize_direction_of(track->directions, op);
+        if (!p->direction)
             p->drop = DROP_FOREIGN;
         else if (op->kind != RPCRDMA_OP_CONGESTION)
             take_payload(track, p, op);
@@ -166,8 +166,8 @@ static void on_op_done(void *context, const struct rpcrdma_op *op)
 {
     struct sanitize_track *track = context;
 
-    if (track->now && track->now->lane && !track->now->lane->ours)
-        track->now->lane->ours = rpcrdma_flow_connection(track->flow, op) != NULL;
+    if (track->now && track->now->direction && !track->now->direction->ours)
+        track->now->direction->ours = rpcrdma_flow_connection(track->flow, op) != NULL;
 }
 
 /* -- messages ---------------------------------------------------------------------------------- */
@@ -182,7 +182,7 @@ static void lay(struct sanitize_track *track, struct sanitize_packet *p, const u
         size_t m = p->n < n ? p->n : n;
 
         if (p->state != PAYLOAD_UNKNOWN ||
-            (memcmp(bytes_of(p), from, m) != 0 && !sanitize_queue_spoilt(&track->queue, p)))
+            (memcmp(bytes_of(p), from, m) != 0 && !sanitize_queue_damaged(&track->queue, p)))
             continue;
         if (!to) {
             p->drop = DROP_MESSAGE;
@@ -234,13 +234,13 @@ static void on_message(void *context, const struct rpcrdma_flow_message *given)
         call->name == name)
         with_call.call = &call->rpc;
     good = sanitize_message(&track->message, message);
-    if (!first || first->kind != RPCRDMA_OP_SEND || !first->lane)
+    if (!first || first->kind != RPCRDMA_OP_SEND || !first->direction)
         return;
-    first->lane->ours = true;
+    first->direction->ours = true;
     psn = first->psn;
     for (size_t off = 0; off < m->caplen && !last;) {
         struct sanitize_packet *p = sanitize_queue_find_place(
-            &track->queue, place_of(track, first->lane, RPCRDMA_OP_SEND, psn));
+            &track->queue, place_of(track, first->direction, RPCRDMA_OP_SEND, psn));
 
         if (!p || p->len == 0)
             return;
@@ -311,7 +311,7 @@ static void on_stream(void *context, const struct rpcrdma_payload_stream *stream
     for (; p; p = sanitize_queue_at(&track->queue, p->older_chunk))
         if (p->state == PAYLOAD_UNKNOWN && p->chunk_offset + p->n <= stream->caplen &&
             (memcmp(bytes_of(p), stream->data + p->chunk_offset, p->n) == 0 ||
-             sanitize_queue_spoilt(&track->queue, p)))
+             sanitize_queue_damaged(&track->queue, p)))
             replace(track, p, track->stream->data + p->chunk_offset);
     sanitize_queue_chunk_done(&track->queue, chunk);
 }
@@ -333,8 +333,8 @@ static bool on_ready(void *context, struct sanitize_packet *p)
 
     if (p->drop != DROP_NOT)
         return true;
-    if (p->lane && !is_ours(track, p->lane)) {
-        if (rpcrdma_flow_undecided(track->flow, &p->lane->op))
+    if (p->direction && !is_ours(track, p->direction)) {
+        if (rpcrdma_flow_undecided(track->flow, &p->direction->op))
             return false;
         p->drop = DROP_FOREIGN;
         return true;
@@ -363,7 +363,7 @@ static void on_emit(void *context, struct sanitize_packet *p)
     struct sanitize_track *track = context;
     uint8_t *data = (uint8_t *)(uintptr_t)p->packet.data;
 
-    if (p->drop == DROP_NOT && p->lane && !is_ours(track, p->lane))
+    if (p->drop == DROP_NOT && p->direction && !is_ours(track, p->direction))
         p->drop = DROP_FOREIGN;
     if (p->drop == DROP_NOT)
         without_payload(track, p);
@@ -371,7 +371,7 @@ static void on_emit(void *context, struct sanitize_packet *p)
         track->dropped[p->drop]++;
         return;
     }
-    track->ours += p->lane != NULL;
+    track->ours += p->direction != NULL;
     look_back(track, p); /* what it repeats waited, too */
     if (p->state == PAYLOAD_UNKNOWN) {
         track->unplaced++;
@@ -418,8 +418,8 @@ bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
         return false;
     }
     track->now = NULL;
-    if (p->lane && p->packet.caplen >= p->layout.end)
-        p->lane->genuine += p->bad_icrc ? -1 : 1;
+    if (p->direction && p->packet.caplen >= p->layout.end)
+        p->direction->good_icrcs += p->bad_icrc ? -1 : 1;
     if (p->drop == DROP_NOT && !track->any_op)
         p->drop = DROP_TRANSPORT;
     else if (p->drop == DROP_NOT_RDMA && stats->rdma > rdma)
@@ -449,7 +449,7 @@ bool sanitize_track_begin(struct sanitize_track *track)
     track->message.gaps = g_array_new(FALSE, FALSE, sizeof(struct rpcrdma_gap));
     track->message.written = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     track->stream = g_byte_array_new();
-    track->lanes = sanitize_lanes_new();
+    track->directions = sanitize_directions_new();
     track->queue.ready = on_ready;
     track->queue.emit = on_emit;
     track->queue.context = track;
@@ -476,8 +476,8 @@ void sanitize_track_end(struct sanitize_track *track)
     for (uint64_t frame = track->queue.first; frame < track->queue.next; frame++) {
         const struct sanitize_packet *p = sanitize_queue_at(&track->queue, frame);
 
-        if (p->lane)
-            is_ours(track, p->lane);
+        if (p->direction)
+            is_ours(track, p->direction);
     }
     if (rpcrdma_analyzer_end(track->analyzer) == RPCRDMA_ANALYZER_NO_MEMORY)
         complain("out of memory");
@@ -488,9 +488,9 @@ void sanitize_track_free(struct sanitize_track *track)
 {
     rpcrdma_analyzer_free(track->analyzer);
     sanitize_queue_free(&track->queue);
-    if (!track->lanes)
+    if (!track->directions)
         return;
-    g_hash_table_destroy(track->lanes);
+    g_hash_table_destroy(track->directions);
     g_byte_array_free(track->stream, TRUE);
     g_byte_array_free(track->message.to, TRUE);
     g_array_free(track->message.gaps, TRUE);

@@ -45,7 +45,7 @@ struct sanitize_track {
     struct sanitize_headers headers;
     struct rpcrdma_analyzer *analyzer;
     struct rpcrdma_flow *flow; /* the analyzer's */
-    GHashTable *lanes;
+    GHashTable *directions;
     struct sanitize_packet *now; /* given to the analyzer */
     GByteArray *stream;
     struct sanitize_long_call long_calls[SANITIZE_LONG_CALLS]; /* the latest, by name */
