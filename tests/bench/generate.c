@@ -196,13 +196,15 @@ int main(int argc, char **argv)
     char *unit;
 
     if (argc != 4) {
-        fprintf(stderr, "usage: generate bulk4096|bulk1024|small|many|v2 SIZE[k|M|G] FILE\n"
-                        "       generate connections|strangers|calls|overlaps|claims|handles|"
-                        "compounds|oneway|holes|tcp|decoys|shuffled|operations SIZE FILE\n"
-                        "       generate names|xids|callers|iwarp6|roce6 SIZE FILE\n"
-                        "       generate fragments|continued|waiting|pieces|pulled|positions|items|"
-                        "slower|spread|jumps SIZE FILE\n"
-                        "       generate again|answers|limits|moments|hosts SIZE FILE\n");
+        fprintf(stderr,
+                "usage: generate bulk4096|bulk1024|small|many|v2 SIZE[k|M|G] FILE\n"
+                "       generate connections|strangers|calls|overlaps|claims|handles|"
+                "compounds|oneway|holes|tcp|decoys|shuffled|operations SIZE FILE\n"
+                "       generate names|xids|callers|iwarp6|roce6 SIZE FILE\n"
+                "       generate fragments|continued|waiting|pieces|pulled|positions|items|"
+                "slower|spread|jumps SIZE FILE\n"
+                "       generate again|answers|limits|moments|hosts SIZE FILE\n"
+                "       generate vlans|trunks|sessions|links|refused|closed|stalled SIZE FILE\n");
         return 2;
     }
     size = strtoull(argv[2], &unit, 10);
