@@ -5,7 +5,10 @@
 #include "net/packet/damage.h"
 #include "net/packet/vnet.h"
 
-enum { TCP_BYTES = 20 };
+enum {
+    TCP_BYTES = 20,
+    REQUEST_MOST = 20 + 512, /* bytes of MPA's Request: RFC 5044 section 7.1.1 */
+};
 
 void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s,
                          enum rpcrdma_rule_id rule, const char *what, uint64_t arg0, uint64_t arg1)
@@ -108,9 +111,10 @@ static struct rpcrdma_tcp_connection *create(struct rpcrdma_tcp *tcp, const stru
     if (!c)
         return NULL;
     memset(c, 0, sizeof(*c));
-    STAILQ_INIT(&c->late);
+    TAILQ_INIT(&c->late);
     c->hash = hash;
     for (int i = 0; i < 2; i++) {
+        TAILQ_INIT(&c->late_of[i]);
         memcpy(c->key[i], t->key[i], sizeof(c->key[i]));
         address_of(l, t, i, &c->address[i]);
         c->port[i] = t->port[i];
@@ -150,12 +154,33 @@ recognise(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l, struct segment
     if (request) {
         begin(&c->stream[1], RPCRDMA_STREAM_START, t->is.ack);
     } else { /* what the Reply acknowledges is the Request, so FPDUs follow */
+        c->lacks_request = !l->net->replays;
         begin(&c->stream[1], RPCRDMA_STREAM_FPDU, t->is.ack);
         c->stream[1].unproven = RPCRDMA_IN_A_ROW; /* but for a Reply that was retransmitted */
         c->stream[1].has_phase = true;
         c->stream[1].marker_phase = t->is.ack;
     }
     return c;
+}
+
+/* MPA's Request, which was captured behind its Reply, is what comes next. Or what stands behind the
+ * Request comes: it was not captured. */
+static void request_comes(struct rpcrdma_tcp_connection *c, int end,
+                          const struct rpcrdma_tcp_piece *piece)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+    bool is_it =
+        piece->seq + piece->len == s->next && rpcrdma_mpa_is_request(piece->bytes, piece->caplen);
+
+    if (end != 1 || !(is_it || (piece->len > 0 && rpcrdma_seq_diff(piece->seq, s->next) >= 0)))
+        return;
+    c->lacks_request = false;
+    c->late_lacks = -1;
+    if (!is_it)
+        return;
+    s->has_phase = false;
+    s->unproven = 0;
+    begin(s, RPCRDMA_STREAM_START, piece->seq);
 }
 
 /* The same addresses and ports, but not the connection that is known. */
@@ -166,7 +191,8 @@ static bool another(const struct rpcrdma_tcp_connection *c, int end, const struc
     if (!s->has_next) /* what only looked like an FPDU may be known of the other direction */
         return !c->confirmed && rpcrdma_mpa_is_request(t->is.piece.bytes, t->is.piece.caplen);
     if (t->is.flags & TCP_SYN)
-        return t->is.piece.seq != s->start;
+        return t->is.piece.seq != s->start &&
+               !(c->lacks_request && s->start - t->is.piece.seq <= REQUEST_MOST);
     return t->is.piece.seq != s->start &&
            rpcrdma_mpa_is_request(t->is.piece.bytes, t->is.piece.caplen) &&
            (c->closed || s->phase != RPCRDMA_STREAM_FPDU ||
@@ -433,6 +459,8 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         return RPCRDMA_IS_RDMA;
     if (l->net->replays && !replayable(c, end, &t))
         return c && c->confirmed ? RPCRDMA_IS_RDMA : RPCRDMA_IS_OTHER;
+    if (c && c->lacks_request)
+        request_comes(c, end, &t.is.piece);
     if (c && another(c, end, &t)) {
         rpcrdma_late_end(tcp, c);
         if (c->confirmed && !c->closed)

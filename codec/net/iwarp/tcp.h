@@ -122,7 +122,7 @@ struct rpcrdma_tcp_taken { /* what a segment says to its connection */
     struct rpcrdma_tcp_piece piece;
 };
 
-STAILQ_HEAD(rpcrdma_late_list, rpcrdma_late);
+TAILQ_HEAD(rpcrdma_late_list, rpcrdma_late);
 
 struct rpcrdma_tcp_connection {
     struct rpcrdma_tcp_connection *chain;       /* in its hash bucket */
@@ -131,12 +131,20 @@ struct rpcrdma_tcp_connection {
     uint64_t key[2][2];                /* the addresses, to be found by */
     struct rpcrdma_address address[2]; /* stream i is sent by end i */
     uint16_t port[2];
-    bool confirmed;                /* it is MPA: start-up frame seen, or FPDUs in a row */
-    bool closed;                   /* reset, or no MPA after all: what still comes is not read */
-    bool holding;                  /* which list it is in */
-    uint8_t patience;              /* segments that those of `late` may still wait for */
-    unsigned n_late;               /* how many are */
-    struct rpcrdma_late_list late; /* captured, and not taken: see tcp_late.c */
+    bool confirmed;     /* it is MPA: start-up frame seen, or FPDUs in a row */
+    bool closed;        /* reset, or no MPA after all: what still comes is not read */
+    bool holding;       /* which list it is in */
+    bool lacks_request; /* of end 1: begun by the Reply, and `late` may wait for it */
+    bool vain;          /* the next two are of bytes waited for in vain */
+    uint8_t vain_end;
+    uint32_t vain_seq;
+    int32_t patience_ns;                 /* how long those of `late` may wait */
+    struct rpcrdma_late_list late;       /* captured, and not taken: see tcp_late.c */
+    struct rpcrdma_late_list late_of[2]; /* with bytes, of each end */
+    uint32_t n_late;                     /* how many are */
+    uint32_t late_looks;                 /* at so many of them may be looked */
+    int late_lacks;                      /* whose bytes they wait for; -1: is to be found out */
+    size_t late_bytes;                   /* which they take */
     struct rpcrdma_stream stream[2];
 };
 

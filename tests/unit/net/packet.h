@@ -104,6 +104,7 @@ struct seen {
     uint8_t begins[64]; /* of the segments of TCP */
     size_t segments;
     uint64_t frame;
+    int64_t later_ns; /* than frame us, packets are from now on */
 };
 
 static void seen_op(void *context, const struct rpcrdma_op *op)
@@ -176,7 +177,7 @@ static inline void give_cut(struct seen *s, uint32_t linktype, const uint8_t *by
     uint8_t *copy = heap_copy(bytes, caplen);
     struct rpcrdma_packet packet = {
         .frame = ++s->frame,
-        .time_ns = (int64_t)s->frame * 1000,
+        .time_ns = (int64_t)s->frame * 1000 + s->later_ns,
         .linktype = linktype,
         .caplen = (uint32_t)caplen,
         .len = (uint32_t)len,

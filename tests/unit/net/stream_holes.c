@@ -3,13 +3,6 @@
  */
 #include "iwarp.h"
 
-/* So many segments say of a hole that what it lacks will not come: see tcp_late.c. */
-static void wait_in_vain(struct seen *s, uint32_t ack)
-{
-    for (int i = 0; i < 64; i++)
-        tcp(s, 1, NEXT1, ack, ACK, NULL, 0);
-}
-
 /* Not before the receiver has them are bytes lost, and they may be captured behind what says that
  * it has; what is behind them waits. */
 static void lost_when_acknowledged(void **state)
@@ -77,37 +70,6 @@ static void cut_or_lost(void **state)
             seen_free(s);
         }
     }
-}
-
-/* A tap of each direction, or several receive queues: the acknowledgement, with the answer, is
- * captured before what it acknowledges. Nothing is lost, and the answer stays behind. */
-static void acknowledged_before_it_is_seen(void **state)
-{
-    struct seen *s = seen_new(NULL);
-    static struct bytes call, reply;
-
-    (void)state;
-    call.n = reply.n = 0;
-    talk_start(s, 0, 0);
-    put_send(&call, false, 1, 100);
-    put_send(&reply, false, 1, 60);
-    tcp(s, 1, NEXT1, NEXT0 + (uint32_t)call.n, ACK, reply.at, reply.n);
-    assert_int_equal(s->n, 0);
-    tcp(s, 0, NEXT0, NEXT1, ACK, call.at, call.n);
-    assert_int_equal(s->n, 2);
-    assert_int_equal(s->op[0].kind, RPCRDMA_OP_SEND);
-    assert_int_equal(s->op[0].len, 100);
-    assert_int_equal(s->op[1].len, 60);
-    /* the same of FIN, which is no byte that could be lost */
-    tcp(s, 1, NEXT1 + (uint32_t)reply.n, NEXT0 + (uint32_t)call.n + 1, ACK, NULL, 0);
-    tcp(s, 0, NEXT0 + (uint32_t)call.n, NEXT1 + (uint32_t)reply.n, ACK | FIN, NULL, 0);
-    rpcrdma_net_end(s->net);
-    assert_int_equal(s->n, 3);
-    assert_int_equal(s->op[2].kind, RPCRDMA_OP_DISCONNECT);
-    assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 0);
-    assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_SYNC), 0);
-    assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_CUT), 0);
-    seen_free(s);
 }
 
 /* A FIN that was not captured is no byte of the stream, however long nothing follows. */
@@ -355,15 +317,10 @@ static void directions_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lost_when_acknowledged),
-        cmocka_unit_test(cut_or_lost),
-        cmocka_unit_test(acknowledged_before_it_is_seen),
-        cmocka_unit_test(fin_not_captured),
-        cmocka_unit_test(lost_again_and_again),
-        cmocka_unit_test(hole_in_payload),
-        cmocka_unit_test(lost_behind_lost),
-        cmocka_unit_test(lost_before_it_is_found),
-        cmocka_unit_test(hole_beyond_a_window),
+        cmocka_unit_test(lost_when_acknowledged),  cmocka_unit_test(cut_or_lost),
+        cmocka_unit_test(fin_not_captured),        cmocka_unit_test(lost_again_and_again),
+        cmocka_unit_test(hole_in_payload),         cmocka_unit_test(lost_behind_lost),
+        cmocka_unit_test(lost_before_it_is_found), cmocka_unit_test(hole_beyond_a_window),
         cmocka_unit_test(directions_in_order),
     };
 

@@ -178,14 +178,14 @@ static void known_by_the_reply(void **state)
     b.n = 0;
     put_start(&b, false, C, 1, "abcd", 4);
     tcp(s, 1, 5000, 1020, ACK, b.at, b.n);
-    assert_int_equal(s->n, 1);
-    assert_int_equal(s->op[0].kind, RPCRDMA_OP_ACCEPT);
-    assert_int_equal(s->op[0].src_port, 20049);
-    assert_memory_equal(s->data[0], "abcd", 4);
+    assert_int_equal(s->n, 0); /* the Request may be captured late */
     b.n = 0; /* no CRC: whether the other side asked for them is not known, nor are they needed */
     put_send(&b, false, 1, 100);
     tcp(s, 0, 1020, 5024, ACK, b.at, b.n);
     assert_int_equal(s->n, 2);
+    assert_int_equal(s->op[0].kind, RPCRDMA_OP_ACCEPT);
+    assert_int_equal(s->op[0].src_port, 20049);
+    assert_memory_equal(s->data[0], "abcd", 4);
     assert_int_equal(s->op[1].kind, RPCRDMA_OP_SEND);
     assert_int_equal(s->op[1].src_port, 40000);
     assert_int_equal(s->n_findings, 0);
