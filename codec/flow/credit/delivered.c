@@ -69,9 +69,12 @@ bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcr
     struct credit_side *side = &cc->side[requester];
     struct rpcrdma_credit_account *account = side->account;
 
-    if (!acknowledged(cc, requester) || !rpcrdma_credit_call_in_flight(reply->call) ||
-        acked_before(&cc->sender[1 - requester], reply->place))
+    if (!acknowledged(cc, requester) || !rpcrdma_credit_call_in_flight(reply->call))
         return false;
+    if (acked_before(&cc->sender[1 - requester], reply->place)) {
+        account->pending_violations.count = 0; /* what it allowed may stand before it, too */
+        return false;
+    }
     if (side->unheard || account->replies_passed.count >= UNHEARD_MOST)
         side->unheard = !heard(cc, requester);
     if (side->unheard) {

@@ -38,6 +38,25 @@ static void test_ack_wraps(void **state)
     assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_OVERRUN), 1);
 }
 
+/* The Reply is captured behind the Call that it allowed, as its Ack, before that Call, shows. */
+static void test_first_reply_late(void **state)
+{
+    (void)state;
+    for (int acked = 0; acked < 2; acked++) {
+        begin(0);
+        rig_connect(&rig, &a, &b, 20049);
+        call(1, 128);
+        if (acked)
+            rig_ack(&rig, &a, &b, b.psn);
+        call(2, 128);
+        reply(1, 64);
+        reply(2, 64);
+        rig_end(&rig);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_FIRST_CALL), !acked);
+        assert_int_equal(rig.credit[0].violations, !acked);
+    }
+}
+
 /* A Read response acknowledges what was sent before the Read request. */
 static void test_read_response_acknowledges(void **state)
 {
@@ -451,13 +470,21 @@ static void test_cut_req(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ack_wraps),    cmocka_unit_test(test_read_response_acknowledges),
-        cmocka_unit_test(test_intervals),    cmocka_unit_test(test_not_asked_for),
-        cmocka_unit_test(test_set_up_again), cmocka_unit_test(test_malloc_fails),
-        cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_rnr),
-        cmocka_unit_test(test_counting),     cmocka_unit_test(test_rnr_of_many),
-        cmocka_unit_test(test_rnr_of_two),   cmocka_unit_test(test_cut_reply),
-        cmocka_unit_test(test_cut_grant),    cmocka_unit_test(test_cut_too_long),
+        cmocka_unit_test(test_ack_wraps),
+        cmocka_unit_test(test_first_reply_late),
+        cmocka_unit_test(test_read_response_acknowledges),
+        cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_not_asked_for),
+        cmocka_unit_test(test_set_up_again),
+        cmocka_unit_test(test_malloc_fails),
+        cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_rnr),
+        cmocka_unit_test(test_counting),
+        cmocka_unit_test(test_rnr_of_many),
+        cmocka_unit_test(test_rnr_of_two),
+        cmocka_unit_test(test_cut_reply),
+        cmocka_unit_test(test_cut_grant),
+        cmocka_unit_test(test_cut_too_long),
         cmocka_unit_test(test_cut_req),
     };
 
