@@ -323,6 +323,8 @@ static int open_files(struct credits *credits, const char *series, const char *p
     const struct pipeline *pipeline = &credits->pipeline;
     int status = OPTIONS_GO_ON;
 
+    if ((picture || series) && !output_has_input(pipeline->options))
+        return EXIT_UNUSABLE;
     if (picture)
         status = output_file_open(&credits->plot, picture, pipeline->options, pipeline->out);
     if (status == OPTIONS_GO_ON && series && is_file_of(&credits->plot, series)) {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "finish.h"
@@ -45,11 +46,46 @@ static int why_not_readable(const char *path)
     return S_ISDIR(is.st_mode) ? EISDIR : 0;
 }
 
+/* What can be opened twice. */
+static bool all_regular(const struct options *options)
+{
+    struct stat is;
+
+    for (guint i = 0; i < options->n_files; i++)
+        if (stat(options->files[i], &is) != 0 || !S_ISREG(is.st_mode))
+            return false;
+    return options->n_files > 0;
+}
+
+/* Tried as it will be opened, in the sandbox, and so by a process of its own. False: it was said.
+ * A file that is followed may become a capture yet. */
+static bool opens(const struct options *options)
+{
+    int status = 0;
+    pid_t pid;
+
+    if (options->confined || options->follow || !all_regular(options) || (pid = fork()) < 0)
+        return true;
+    if (pid == 0) {
+        char error[1000] = "";
+        const struct source *source = options_confine(options, error, sizeof(error))
+                                          ? options_open(options, error, sizeof(error))
+                                          : NULL;
+
+        if (!source)
+            complain("%s", error);
+        _exit(source ? EXIT_DONE : EXIT_UNUSABLE);
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return !WIFEXITED(status) || WEXITSTATUS(status) == EXIT_DONE;
+}
+
 bool output_has_input(const struct options *options)
 {
     for (guint i = 0; i < options->n_files; i++)
         if (why_not_readable(options->files[i]) == 0)
-            return true;
+            return opens(options);
     for (guint i = 0; i < options->n_files; i++)
         complain("%s: %s", options->files[i], strerror(why_not_readable(options->files[i])));
     return options->n_files == 0;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "finish.h"
+#include "output_file.h"
 #include "source/creator.h"
 #include "source/privilege.h"
 
@@ -125,9 +126,9 @@ static int count(struct textfile *file, struct out *out)
                                                 .dropped = pipeline->capture_lost}};
 
     counts.net.memory_limit = 0; /* at the end it is in the pipeline's */
-    if (file->path)
+    if (file->path && (pipeline->was_read || pipeline->options->n_devices == 0))
         put(file, &counts);
-    else
+    else if (!file->path)
         metrics_write(file->metrics, &counts, out);
     return file->status == EXIT_DONE ? status : file->status;
 }
@@ -146,7 +147,8 @@ static int check(const struct command *command, const struct options *options, c
         return bad_usage(command, "--interval is for -i");
     if (path && create_standard(path) >= 0)
         return bad_usage(command, "--textfile takes the name of a file");
-    if (path && (options_reads(options, path) || options_reads_beside(options, path, ".part")))
+    if (path && (options_reads(options, path) || options_reads_beside(options, path, ".part") ||
+                 !output_has_input(options)))
         return EXIT_UNUSABLE;
     return OPTIONS_GO_ON;
 }

@@ -28,6 +28,8 @@ static int report_on(struct options *options, const struct choice *choice, const
         if (!kernel)
             status = EXIT_UNUSABLE;
     }
+    if (status == OPTIONS_GO_ON && choice->html && !output_has_input(options))
+        status = EXIT_UNUSABLE;
     if (status == OPTIONS_GO_ON && choice->html)
         status = output_text_open(&html, choice->html, options, &out);
     if (status == OPTIONS_GO_ON)
@@ -57,7 +59,7 @@ static int report_on(struct options *options, const struct choice *choice, const
             report_json(report, &out);
         else if (!choice->html)
             report_text(report, &out);
-        if (choice->html)
+        if (choice->html && pipeline.was_read)
             report_html(report, html.out);
         status = end_output(&out, output_file_close(&html, status));
     }

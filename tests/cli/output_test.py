@@ -51,7 +51,8 @@ class Output(command.CommandTest):
 
     def test_unusable_input_costs_no_result(self):
         bad = self.file(b'no capture of any kind')
-        for arguments in (['extract', '-w', 'x.pcap'], ['credits', '--series', 'x.csv'], ['credits', '--plot', 'x.svg']):
+        for arguments in (['extract', '-w', 'x.pcap'], ['credits', '--series', 'x.csv'], ['credits', '--plot', 'x.svg'],
+                          ['report', '--html', 'x.html']):
             out = arguments[-1] = os.path.join(self.folder, arguments[-1])
             self.run_command(*arguments, '-q', command.capture())
             with open(out, 'rb') as file:
@@ -68,13 +69,17 @@ class Output(command.CommandTest):
 
     def test_input_that_is_not_there_makes_nothing(self):
         """It would be in the way of the next run, which has the right name."""
-        out, none = os.path.join(self.folder, 'made'), os.path.join(self.folder, 'none.pcap')
+        out, none = os.path.join(self.folder, 'made.svg'), os.path.join(self.folder, 'none.pcap')
+        bad = self.file(b'no capture of any kind')
         for arguments in (['export', '--csv', out], ['export', '--ndjson', out], ['export', '--sqlite', out],
                           ['export', '-b', 'duration:9', '--csv', out], ['export', '-j', '2', '--csv', out],
-                          ['extract', '-d', out], ['extract', '-w', out]):
-            with self.subTest(arguments):
-                self.run_command(*arguments, none, status=2)
-                self.assertFalse(os.path.exists(out))
+                          ['extract', '-d', out], ['extract', '-w', out], ['report', '--html', out],
+                          ['credits', '--plot', out], ['credits', '--series', out], ['metrics', '--textfile', out],
+                          ['sanitize', '-o', out], ['capture', '-w', out, '-r']):
+            for path in none, bad:
+                with self.subTest(arguments, path=path):
+                    self.run_command(*arguments, path, status=2)
+                    self.assertFalse(os.path.exists(out))
         self.run_command('extract', '-d', out, none, command.capture(), status=2, errors=1)  # what there is is written
         self.assertGreater(len(os.listdir(out)), 1)
 
