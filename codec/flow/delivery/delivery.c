@@ -263,9 +263,9 @@ bool flow_delivery_answered(const struct flow_delivery *d)
     return d->answered;
 }
 
-bool flow_delivery_acked_early(const struct flow_delivery *d)
+uint64_t flow_delivery_acked_early(const struct flow_delivery *d)
 {
-    return delivery_extra(d)->early_frame != 0;
+    return delivery_extra(d)->early_frame;
 }
 
 const struct flow_recovery *flow_delivery_recovery(const struct flow_delivery *d)

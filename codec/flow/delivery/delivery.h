@@ -153,8 +153,8 @@ void flow_delivery_end(struct flow_delivery *d);
 bool flow_delivery_answered(const struct flow_delivery *d);
 
 /* Acks of what had not passed yet are in the capture: it has the two directions from two ports or
- * queues, whose times do not fit. */
-bool flow_delivery_acked_early(const struct flow_delivery *d);
+ * queues, whose times do not fit; or they were not captured. The frame of the latest, or 0. */
+uint64_t flow_delivery_acked_early(const struct flow_delivery *d);
 
 /* Why something was retransmitted. */
 enum flow_recovery_cause {

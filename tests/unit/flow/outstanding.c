@@ -75,6 +75,22 @@ static void until_their_replies(void **state)
     assert_int_equal(look(), 0);
 }
 
+/* The Reply was not captured, and its Ack was. */
+static void the_reply_was_acknowledged(void **state)
+{
+    (void)state;
+    call(1);
+    rig_send_reply(&rig.rig, &rig.b, &rig.a, 1);
+    call(2);
+    assert_int_equal(look(), 1);
+    rig.rig.time_ns += SECOND;
+    rig_ack(&rig.rig, &rig.a, &rig.b, rig.b.psn);
+    assert_int_equal(look(), 0);
+    call(3);
+    assert_int_equal(look(), 1);
+    assert_int_equal(got.xid, 3);
+}
+
 /* The Reply may have been among the packets that are missing; a later Call has none. */
 static void packets_were_not_captured(void **state)
 {
@@ -122,9 +138,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(until_their_replies),
-        TEST(packets_were_not_captured),
-        TEST(of_a_connection_that_ended),
+        TEST(until_their_replies),       TEST(the_reply_was_acknowledged),
+        TEST(packets_were_not_captured), TEST(of_a_connection_that_ended),
         TEST(on_the_next_connection),
     };
 
