@@ -325,6 +325,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
 
     pipeline->own = &own;
     pipeline->in_cut = pipeline->at_end = pipeline->was_read = false;
+    pipeline->messages_unknown = false;
     if (options_confine(pipeline->options, error, sizeof(error)))
         own.source = options_open(pipeline->options, error, sizeof(error));
     if (!own.source) {
@@ -360,6 +361,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         pipeline->found = pipeline->messages > 0 || own.connections > 0;
         pipeline_say_nothing_found(pipeline);
     }
+    pipeline_by_file(pipeline);
     pipeline_tell_doubts(pipeline);
     pipeline_tell_missing(pipeline);
     if (!pipeline->options->quiet)

@@ -25,6 +25,13 @@
 
 enum { PIPELINE_PROBLEMS = 1000 }; /* a file may have one for each of its packets */
 
+/* What was read of one of several files. */
+struct pipeline_file {
+    struct source_part source;
+    uint64_t messages; /* that end in its packets */
+    bool left_out;     /* packets of an unknown link type */
+};
+
 struct pipeline {
     /* the command's */
     const struct options *options;
@@ -60,6 +67,9 @@ struct pipeline {
     /* no packet comes any more, and nothing was given out for that yet; NULL: none */
     void (*last)(void *context, struct rpcrdma_flow *flow);
     void *last_context;
+    /* of each of several files, in their order, as pipeline_by_file last had it; NULL: nobody asks
+     */
+    struct pipeline_file *by_file;
 
     bool unlisted; /* a sink without `message` needs no count of them: less is made of each */
 
@@ -68,6 +78,7 @@ struct pipeline {
     uint64_t messages;     /* so far; not where they are unlisted */
     uint64_t memory_limit; /* so far: how often something was left out because of --max-memory */
     uint64_t unread;       /* so far: how often input could not be used, or not to its end */
+    bool messages_unknown; /* of `by_file`: which file a message was in could not be told */
     bool in_cut;           /* the packet in hand was cut by the end of its file */
     bool at_end;           /* no packet comes any more: sinks get what is still open */
     /* at_end: when the capture ended, which may be long after its last packet; else now */
@@ -97,6 +108,9 @@ struct pipeline_counts {
     struct source_stats source;
 };
 void pipeline_counts(const struct pipeline *pipeline, struct pipeline_counts *counts);
+
+/* Brings pipeline->by_file up to date, between packets; pipeline_run does it at the end. */
+void pipeline_by_file(struct pipeline *pipeline);
 
 /* Reads all of options->files, or options->devices until a signal. Every problem was said on
  * stderr, one line each. */

@@ -39,6 +39,8 @@ static bool link_known(struct pipeline *pipeline, const struct source_packet *pa
     if (own->link_checked && own->link_known == linktype)
         return true;
     if (!rpcrdma_net_link_known(linktype)) {
+        if (pipeline->by_file)
+            pipeline_by_file_left_out(pipeline, packet->packet.frame);
         refuse(pipeline, packet);
         return false;
     }

@@ -8,6 +8,7 @@
  *   pipeline.c             from the source to the analyzer, packet by packet
  *   pipeline_sink.c        what the analyzer gives, to the command's sink
  *   pipeline_packet.c      a packet unlike the one before: another interface, link type, clock
+ *   pipeline_by_file.c     what was read of each of several files
  *   pipeline_clocks.c      connections whose packets are from files with clocks of their own
  *   pipeline_complaints.c  what is said of the input
  */
@@ -97,6 +98,10 @@ static inline bool pipeline_has_notes(const struct source_packet *one)
 void pipeline_clocks_begin(struct pipeline *pipeline);
 void pipeline_clocks_op(struct pipeline *pipeline, const struct rpcrdma_op *op);
 void pipeline_clocks_end(struct pipeline *pipeline);
+
+/* pipeline_by_file.c. The packet in hand is left out; a message ends in that one. */
+void pipeline_by_file_left_out(struct pipeline *pipeline, uint64_t frame);
+void pipeline_by_file_message(struct pipeline *pipeline, uint64_t frame);
 
 /* pipeline_complaints.c. The input cannot be used, or not to its end: says why. */
 __attribute__((format(printf, 2, 3))) void pipeline_unusable(struct pipeline *pipeline,

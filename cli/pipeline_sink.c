@@ -38,6 +38,8 @@ static void on_message(void *context, const struct rpcrdma_flow_message *message
     const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
 
     pipeline->messages++;
+    if (pipeline->by_file)
+        pipeline_by_file_message(pipeline, message->frame);
     count_limit(pipeline, message->findings, message->n_findings);
     if (sink->message)
         sink->message(sink->context, message);

@@ -70,11 +70,50 @@ static int64_t id_of(const struct exporter *e, const char *name,
                : identity_file((uint64_t)e->pipeline.clock.start_ns, name, strlen(name), NULL);
 }
 
-static void put_capture(struct exporter *e, const char *name, const struct store_capture *capture,
-                        bool complete)
+/* What a row says of a file, or of devices. */
+struct counted {
+    struct source_part read;
+    uint64_t messages;
+    bool messages_known;
+};
+
+static struct counted count_all(const struct exporter *e, bool at_end, bool complete)
 {
-    const struct view_clock *clock = &e->pipeline.clock;
+    const struct pipeline *p = &e->pipeline;
+
+    return (struct counted){.read = {.read = !at_end || p->was_read,
+                                     .complete = complete,
+                                     .has_times = p->clock.started,
+                                     .first_ns = p->clock.start_ns,
+                                     .last_ns = p->clock.now_ns,
+                                     .packets = p->clock.frame,
+                                     .dropped_known = complete,
+                                     .dropped = p->capture_lost},
+                            .messages = p->messages,
+                            .messages_known = true};
+}
+
+/* Of one of several files. */
+static struct counted count_one(const struct exporter *e, guint i, bool at_end)
+{
+    const struct pipeline_file *file = &e->pipeline.by_file[i];
+    struct counted counted = {.read = file->source,
+                              .messages = file->messages,
+                              .messages_known = !e->pipeline.messages_unknown};
+
+    counted.read.complete &= at_end;
+    counted.read.dropped_known = counted.read.complete;
+    return counted;
+}
+
+static void put_capture(struct exporter *e, const char *name, const struct store_capture *capture,
+                        const struct counted *counted)
+{
+    const struct source_part *read = &counted->read;
     struct row *row = &e->rows.row;
+
+    if (!read->read)
+        return;
 
     row_begin(row, TABLE_CAPTURES);
     row_int(row, COLUMN_CAPTURES_id, id_of(e, name, capture));
@@ -82,30 +121,38 @@ static void put_capture(struct exporter *e, const char *name, const struct store
     if (capture->bytes > 0)
         row_int(row, COLUMN_CAPTURES_bytes, (int64_t)capture->bytes);
     row_int(row, COLUMN_CAPTURES_read_with, e->options->n_files + e->options->n_devices);
-    if (clock->started) {
-        row_int(row, COLUMN_CAPTURES_first_time_ns, clock->start_ns);
-        row_int(row, COLUMN_CAPTURES_last_time_ns, clock->now_ns);
+    if (read->has_times) {
+        row_int(row, COLUMN_CAPTURES_first_time_ns, read->first_ns);
+        row_int(row, COLUMN_CAPTURES_last_time_ns, read->last_ns);
     }
-    row_int(row, COLUMN_CAPTURES_packets, (int64_t)clock->frame);
-    row_int(row, COLUMN_CAPTURES_messages, (int64_t)e->pipeline.messages);
-    if (complete)
-        row_int(row, COLUMN_CAPTURES_lost, (int64_t)MIN(e->pipeline.capture_lost, INT64_MAX));
+    row_int(row, COLUMN_CAPTURES_packets, (int64_t)read->packets);
+    if (counted->messages_known)
+        row_int(row, COLUMN_CAPTURES_messages, (int64_t)counted->messages);
+    if (read->dropped_known)
+        row_int(row, COLUMN_CAPTURES_lost, (int64_t)MIN(read->dropped, INT64_MAX));
     row_int(row, COLUMN_CAPTURES_left_out, (int64_t)e->pipeline.memory_limit);
-    row_int(row, COLUMN_CAPTURES_complete, complete);
+    row_int(row, COLUMN_CAPTURES_complete, read->complete);
     rows_put(&e->rows);
 }
 
-static void put_captures(struct exporter *e, bool complete)
+/* complete: all that was given was read to its end. */
+static void put_captures(struct exporter *e, bool at_end, bool complete)
 {
     static const struct store_capture device;
+    struct counted counted = count_all(e, at_end, complete);
 
     e->input.complete = complete;
     if (!rows_want(&e->rows, TABLE_CAPTURES))
         return;
-    for (guint i = 0; i < e->options->n_files; i++)
-        put_capture(e, e->options->files[i], &e->captures[i], complete);
+    if (!at_end)
+        pipeline_by_file(&e->pipeline);
+    for (guint i = 0; i < e->options->n_files; i++) {
+        if (e->pipeline.by_file)
+            counted = count_one(e, i, at_end);
+        put_capture(e, e->options->files[i], &e->captures[i], &counted);
+    }
     for (guint i = 0; i < e->options->n_devices; i++)
-        put_capture(e, e->options->devices[i], &device, complete);
+        put_capture(e, e->options->devices[i], &device, &counted);
 }
 
 static void on_passes(void *context, const struct source_packet *one)
@@ -154,7 +201,7 @@ static void go_on(void *context)
 {
     struct exporter *e = context;
 
-    put_captures(e, false);
+    put_captures(e, false, false);
     if (!e->rows.failed && !e->rows.store->commit(e->rows.store)) {
         e->rows.failed = true;
         e->pipeline.stop = true;
@@ -197,8 +244,12 @@ static int analyse(void *context, struct store *store)
     e->rows.commit_context = e;
     e->rows.details = details_new(options_memory(e->options, MEMORY_COMMAND));
     sink = rows_begin(&e->rows);
+    if (e->options->n_files > 1)
+        e->pipeline.by_file = g_new0(struct pipeline_file, e->options->n_files);
     status = pipeline_run(&e->pipeline, &sink);
-    put_captures(e, status == EXIT_DONE && !e->pipeline.counted_out);
+    put_captures(e, true, status == EXIT_DONE && !e->pipeline.counted_out);
+    g_free(e->pipeline.by_file);
+    e->pipeline.by_file = NULL;
     details_free(e->rows.details);
     return e->rows.failed ? EXIT_UNUSABLE : status;
 }

@@ -138,7 +138,8 @@ bool past_wants(struct past *p, const struct row *row)
     if (past_came_further(p))
         return false;
     /* what was complete does not become less by being read again */
-    return row->table != TABLE_CAPTURES || !p->whole || p->input->complete;
+    return row->table != TABLE_CAPTURES || !p->whole ||
+           row->cells[COLUMN_CAPTURES_complete - FIRST_CAPTURES].is.number;
 }
 
 static int64_t id_of(const struct row *row)

@@ -101,6 +101,16 @@ static bool unrelated(const struct source *source, uint32_t a, uint32_t b)
     return source_unrelated(((const struct filtered *)source)->from, a, b);
 }
 
+static bool part(const struct source *source, size_t i, struct source_part *out)
+{
+    return source_part(((const struct filtered *)source)->from, i, out);
+}
+
+static bool part_of(const struct source *source, uint64_t frame, size_t *i)
+{
+    return source_part_of(((const struct filtered *)source)->from, frame, i);
+}
+
 static void close_filtered(struct source *source)
 {
     struct filtered *filtered = (struct filtered *)source;
@@ -114,8 +124,8 @@ static void close_filtered(struct source *source)
 
 struct source *source_filtered_open(struct source *from, const char *text, char *error, size_t size)
 {
-    static const struct source_ops ops = {next,           interface,  stats,    report,
-                                          close_filtered, watch_ends, unrelated};
+    static const struct source_ops ops = {next,       interface, stats, report, close_filtered,
+                                          watch_ends, unrelated, part,  part_of};
     struct filtered *filtered = calloc(1, sizeof(*filtered));
     struct source_interface first;
 

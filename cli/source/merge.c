@@ -101,7 +101,10 @@ static void pop(struct merge *merge)
 /* Makes the part's next packet known. False with merge->error set; the part may go on. */
 static bool refill(struct merge *merge, struct part *part)
 {
-    return part_refill(&merge->shared, part, merge->error, sizeof(merge->error));
+    bool good = part_refill(&merge->shared, part, merge->error, sizeof(merge->error));
+
+    part->failed |= !good;
+    return good;
 }
 
 /* Puts the top part where it belongs after its packets changed; out where it has no more. */
@@ -124,9 +127,13 @@ static bool is_new(struct merge *merge, struct part *part, const struct source_p
     bool given = replays_given(&merge->overlap.replays, packet);
     struct fingerprint print;
 
-    if (one->replayed)
+    if (one->replayed) {
+        part->replayed++;
         return !given;
-    part->packets_read++;
+    }
+    if (part->packets_read++ == 0)
+        part->first_ns = part->next_ns;
+    part->last_ns = part->next_ns;
     if (!part->shares || !fingerprint(packet, merge->overlap.most, &print) ||
         !copies_is_one(merge->copies, (uint32_t)(part - merge->parts), part->next_ns, &print))
         return true;
@@ -147,8 +154,10 @@ static bool give(struct merge *merge, struct source_packet *packets, size_t *n, 
             part_fetch(&merge->shared, part, out, merge->error, sizeof(merge->error));
 
         *failed = fetch == PART_FAILED;
-        if (*failed)
+        if (*failed) {
+            part->failed = true;
             due(merge, part);
+        }
         if (fetch != PART_FETCHED)
             return false;
     } else {
@@ -157,6 +166,7 @@ static bool give(struct merge *merge, struct source_packet *packets, size_t *n, 
     if (is_new(merge, part, out)) {
         part_given(&merge->shared, part, out);
         out->packet.frame = ++merge->frame;
+        origins_add(&merge->origins, merge->frame, (uint32_t)number);
         out->packet.time_ns = out->replayed ? corrected(part, out->packet.time_ns) : part->next_ns;
         out->interface |= (uint32_t)number << MERGE_INTERFACE_BITS;
         ++*n;
@@ -227,6 +237,7 @@ static void merge_close(struct source *source)
     free(merge->parts);
     free(merge->packets);
     free(merge->shared.bytes);
+    origins_free(&merge->origins);
     free(merge->heap);
     free(merge);
 }
@@ -349,9 +360,9 @@ static bool set_up(struct merge *merge, char *const *paths, size_t n, size_t mem
 struct source *source_merge_open(char *const *paths, size_t n, size_t memory, char *error,
                                  size_t size)
 {
-    static const struct source_ops ops = {merge_next,     merge_interface, merge_stats,
-                                          merge_report,   merge_close,     merge_watch_ends,
-                                          merge_unrelated};
+    static const struct source_ops ops = {merge_next,      merge_interface, merge_stats,
+                                          merge_report,    merge_close,     merge_watch_ends,
+                                          merge_unrelated, merge_part,      merge_part_of};
     struct merge *merge;
 
     if (n > MANY) {

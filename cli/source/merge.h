@@ -6,6 +6,7 @@
  * files. */
 
 #include "source/copies.h"
+#include "source/origins.h"
 #include "source/overlap.h"
 #include "source/part.h"
 #include "source/source.h"
@@ -22,6 +23,7 @@ struct merge {
     size_t *heap;                  /* of parts that have packets, the earliest first */
     size_t n_heap;
     struct overlap overlap;
+    struct origins origins;
     struct copies *copies; /* NULL: no files share packets */
     source_ended *ended;   /* NULL: nobody wants to know */
     void *context;
@@ -34,6 +36,8 @@ struct merge {
 bool merge_interface(const struct source *source, uint32_t number, struct source_interface *out);
 void merge_stats(const struct source *source, struct source_stats *out);
 void merge_report(const struct source *source, void (*line)(void *, const char *), void *context);
+bool merge_part(const struct source *source, size_t i, struct source_part *out);
+bool merge_part_of(const struct source *source, uint64_t frame, size_t *i);
 bool merge_unrelated(const struct source *source, uint32_t a, uint32_t b);
 
 #endif

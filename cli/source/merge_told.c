@@ -88,6 +88,34 @@ void merge_report(const struct source *source, void (*line)(void *, const char *
     }
 }
 
+bool merge_part(const struct source *source, size_t i, struct source_part *out)
+{
+    const struct merge *merge = (const struct merge *)source;
+    const struct part *part;
+    struct source_stats stats;
+
+    if (i >= merge->n_parts)
+        return false;
+    part = &merge->parts[i];
+    stats = part->stats;
+    if (part->source)
+        source_stats(part->source, &stats);
+    *out = (struct source_part){.complete = part->ended && !part->failed,
+                                .has_times = part->packets_read > 0,
+                                .first_ns = part->first_ns,
+                                .last_ns = part->last_ns,
+                                .packets = part->packets_read + part->replayed,
+                                .dropped_known = stats.dropped_known,
+                                .dropped = stats.dropped};
+    out->read = out->packets > 0 || out->complete;
+    return true;
+}
+
+bool merge_part_of(const struct source *source, uint64_t frame, size_t *i)
+{
+    return origins_find(&((const struct merge *)source)->origins, frame, i);
+}
+
 bool merge_unrelated(const struct source *source, uint32_t a, uint32_t b)
 {
     const struct merge *merge = (const struct merge *)source;

@@ -29,7 +29,9 @@ struct part {
     int64_t next_ns;   /* time of its next packet, by the common clock */
     int64_t wait_ns;   /* it is due so much later */
     uint32_t rank;     /* of parts that are due at one time, the least goes first */
-    uint64_t packets_read, copies;
+    uint64_t packets_read, copies, replayed;
+    bool failed;               /* something was wrong with it */
+    int64_t first_ns, last_ns; /* of packets_read, by the common clock */
     struct source_stats stats; /* of its file's size; all, once closed */
     /* once closed, what its interfaces count: the only one's; `counts` where they are several, or
      * NULL for want of memory, when this is all of them */

@@ -122,6 +122,17 @@ struct source_stats {
 
 struct source;
 
+/* Of one of several files that are read as one, so far. */
+struct source_part {
+    bool read;                 /* a packet of it, or all of it, which may be empty */
+    bool complete;             /* to its end, and nothing was wrong with it */
+    bool has_times;            /* there is a packet that is not replayed: */
+    int64_t first_ns, last_ns; /* the first's and the last's, by the common clock */
+    uint64_t packets;          /* also those that another file had before */
+    bool dropped_known;
+    uint64_t dropped;
+};
+
 typedef void source_ended(void *context, uint32_t number, const struct source_interface *last);
 
 struct source_ops {
@@ -138,6 +149,9 @@ struct source_ops {
     void (*watch_ends)(struct source *source, source_ended *ended, void *context);
     /* See source_unrelated. NULL: it is one file, or devices of one host. */
     bool (*unrelated)(const struct source *source, uint32_t a, uint32_t b);
+    /* See source_part and source_part_of. NULL: it is one file, or devices. */
+    bool (*part)(const struct source *source, size_t i, struct source_part *out);
+    bool (*part_of)(const struct source *source, uint64_t frame, size_t *i);
 };
 
 /* The beginning of every source's own struct. */
@@ -155,10 +169,10 @@ struct source {
 };
 
 struct source_config {
-    size_t window;      /* bytes of a file read at once; 0: the default, which is the most */
-    bool no_readahead;  /* no second thread reads ahead: one of many files */
-    bool headers_only;  /* payload of RDMA Writes and Read responses need not be there */
-    bool follow; /* another program still writes it: wait at its end for more (interrupt.h) */
+    size_t window;     /* bytes of a file read at once; 0: the default, which is the most */
+    bool no_readahead; /* no second thread reads ahead: one of many files */
+    bool headers_only; /* payload of RDMA Writes and Read responses need not be there */
+    bool follow;       /* another program still writes it: wait at its end for more (interrupt.h) */
 };
 
 /*
@@ -244,6 +258,19 @@ static inline void source_watch_ends(struct source *source, source_ended *ended,
 static inline bool source_unrelated(const struct source *source, uint32_t a, uint32_t b)
 {
     return source->ops->unrelated && source->ops->unrelated(source, a, b);
+}
+
+/* The i-th of several files. False: it is one file, or devices. */
+static inline bool source_part(const struct source *source, size_t i, struct source_part *out)
+{
+    return source->ops->part && source->ops->part(source, i, out);
+}
+
+/* Which of several files gave that packet. False: it is not known, or no longer: of packets that
+ * were given out long ago. */
+static inline bool source_part_of(const struct source *source, uint64_t frame, size_t *i)
+{
+    return source->ops->part_of && source->ops->part_of(source, frame, i);
 }
 
 /* NULL is fine. */

@@ -229,8 +229,8 @@ static void close_timed(struct source *source)
 
 struct source *source_timed_open(struct source *from, bool wanted, char *error, size_t size)
 {
-    static const struct source_ops ops = {next,        interface,  stats,    report,
-                                          close_timed, watch_ends, unrelated};
+    static const struct source_ops ops = {next,       interface, stats, report, close_timed,
+                                          watch_ends, unrelated, NULL,  NULL}; /* of one file */
     struct timed *timed = calloc(1, sizeof(*timed));
 
     if (!timed) {
