@@ -137,7 +137,8 @@ const struct command command_diff = {
         "B is slower or faster where the mean latencies differ by more than three standard errors\n"
         "of their difference, of 8 RPCs and more on each side; it fails more where so much more\n"
         "has an error or no Reply, whatever the means. What only one has is \"not known\"\n"
-        "where the other has groups that are summed up as (others). Files of one name are\n"
-        "paired by file handle, else by server; what is left of a name is added up.",
+        "where not all of the other was read, or groups of it are summed up as (others).\n"
+        "Files of one name are paired by file handle, else by server; what is left of a\n"
+        "name is added up.",
     .run = run,
 };

@@ -86,6 +86,13 @@ static enum diff_verdict decide_by_mean(const struct latency *a, const struct la
     return difference > 0 ? DIFF_SLOWER : DIFF_FASTER;
 }
 
+/* What a side lacks may be among its others, or in what was not read of it. */
+static bool may_have(const struct diff_side *side)
+{
+    return side->groups->left_out > 0 || side->pipeline.unread > 0 ||
+           side->pipeline.memory_limit > 0;
+}
+
 static enum diff_verdict decide(const struct diff_side sides[2], const struct diff_row *row)
 {
     enum diff_verdict by_mean;
@@ -94,10 +101,10 @@ static enum diff_verdict decide(const struct diff_side sides[2], const struct di
     if (is_others(sides, row))
         return DIFF_NOT_KNOWN;
     for (int i = 0; i < 2; i++)
-        if (!row->of[i]) /* what it lacks may be among its others */
-            return sides[i].groups->left_out > 0 ? DIFF_NOT_KNOWN
-                   : i == 0                      ? DIFF_ONLY_SECOND
-                                                 : DIFF_ONLY_FIRST;
+        if (!row->of[i])
+            return may_have(&sides[i]) ? DIFF_NOT_KNOWN
+                   : i == 0            ? DIFF_ONLY_SECOND
+                                       : DIFF_ONLY_FIRST;
     by_mean = decide_by_mean(&row->of[0]->latency, &row->of[1]->latency);
     more = fails_more(sides, row);
     if (more > 0) /* be it faster, too: what takes longest may be what fails */

@@ -180,6 +180,18 @@ class Diff(command.CommandTest):
         self.assertEqual(lines[:3], [f'A: {path}', f'B: {cut}', f'   not read: {said}'])
         self.assertNotIn('problems', self.run_command('diff', '--json', path, path))
 
+    def test_lacking(self):
+        """What a capture lacks that was not read to its end, or not at all, may be in the rest of it."""
+        path = command.capture()
+        with open(path, 'rb') as file:
+            cut = self.file(file.read()[:50000], 'cut.pcap')
+        for other in (cut, self.file(b'no capture' * 99, 'other'), os.path.join(self.folder, 'nosuch.pcap')):
+            for files, lacks in (((path, other), 'second'), ((other, path), 'first')):
+                rows = [json.loads(line) for line in self.run_command('diff', '--json', *files, status=2).splitlines()]
+                self.assertIn(lacks, [key for row in rows for key in ('first', 'second') if key not in row])
+                self.assertEqual({row['second_is'] for row in rows if lacks not in row}, {'not known'}, files)
+                self.assertNotIn('only', ' '.join(row['second_is'] for row in rows), files)
+
     def test_lost(self):
         """So does that packets were lost before they were captured."""
         path = command.capture()
