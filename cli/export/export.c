@@ -87,7 +87,7 @@ static struct counted count_all(const struct exporter *e, bool at_end, bool comp
                                      .first_ns = p->clock.start_ns,
                                      .last_ns = p->clock.now_ns,
                                      .packets = p->clock.frame,
-                                     .dropped_known = complete,
+                                     .dropped_known = complete && p->capture_lost_known,
                                      .dropped = p->capture_lost},
                             .messages = p->messages,
                             .messages_known = true};
@@ -102,7 +102,7 @@ static struct counted count_one(const struct exporter *e, guint i, bool at_end)
                               .messages_known = !e->pipeline.messages_unknown};
 
     counted.read.complete &= at_end;
-    counted.read.dropped_known = counted.read.complete;
+    counted.read.dropped_known &= counted.read.complete;
     return counted;
 }
 

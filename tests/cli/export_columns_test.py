@@ -7,7 +7,7 @@ import struct
 import sys
 
 import objects
-from command import CAPTURES, capture, main, pcap
+from command import CAPTURES, block, capture, enhanced, interface, main, option, pcap, section
 from export_test import Export as _Export
 
 sys.path.insert(0, objects.GENERATE)
@@ -65,6 +65,21 @@ class Columns(_Export):
         self.assertEqual(whole[0], 1)
         self.assertGreater(whole[2], 100)
         self.assertEqual(captures('-c', str(whole[2] + 1)), [whole])
+
+    def test_lost(self):
+        """A pcap file cannot say how many packets were lost; a pcapng file can."""
+        resolution, end = option(9, b'\x09'), option(0, b'')
+        packets = b''.join(enhanced(packet.data, packet.time_ns) for packet in self.packets())
+        files = [capture()]
+        for name, counts in (('silent', b''), ('none', option(5, struct.pack('<Q', 0))), ('some', option(5, struct.pack('<Q', 17)))):
+            said = block(5, bytes(12) + counts + end) if counts else b''
+            files.append(self.file(section() + interface(options=resolution + end) + packets + said, f'{name}.pcapng'))
+        want = [None, None, 0, 17]
+        for path, lost in zip(files, want):
+            rows = self.database('-q', path, name=f'{lost}{os.path.basename(path)}.db').execute('SELECT lost FROM captures')
+            self.assertEqual([row[0] for row in rows], [lost], path)
+        rows = dict(map(tuple, self.database('-q', files[0], files[3], name='both.db').execute('SELECT name, lost FROM captures')))
+        self.assertEqual(rows, {files[0]: None, files[3]: 17})
 
     def test_at_limit_at_the_end(self):
         """The time at the limit goes on to the connection's end: wherever the capture is cut it is that of `credits`."""
