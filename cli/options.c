@@ -180,6 +180,19 @@ static void print_help(GOptionContext *context)
     g_free(help);
 }
 
+/* Of an option that takes a name, which is empty: as of a script's variable that is not set. */
+static const char *unnamed(const GOptionEntry *own)
+{
+    for (; own && own->long_name; own++)
+        if (own->arg == G_OPTION_ARG_FILENAME) {
+            const char *name = *(char **)own->arg_data;
+
+            if (name && !*name)
+                return own->long_name;
+        }
+    return NULL;
+}
+
 static int parse(struct options *options, const struct command *command, GOptionContext *context,
                  GOptionGroup *group, GOptionEntry *own, int argc, char **argv)
 {
@@ -213,6 +226,8 @@ static int parse(struct options *options, const struct command *command, GOption
     } else if (help) {
         print_help(context);
         result = EXIT_DONE;
+    } else if (unnamed(own)) {
+        result = bad_usage(command, "--%s was given an empty text", unnamed(own));
     }
     hosts_show(!options->no_names);
     g_strfreev(copy);
@@ -386,6 +401,9 @@ static int check_input(const struct options *options, const struct command *comm
     if (options->n_files > 0 && (options->live.device.snaplen || options->live.device.buffer ||
                                  options->live.device.not_promiscuous))
         return bad_usage(command, "-s, -B and -p are for -i");
+    for (guint i = 0; i < options->n_files; i++)
+        if (!*options->files[i])
+            return bad_usage(command, "the name of a capture file is empty");
     if (options->follow && options->n_files != 1)
         return bad_usage(command, "--follow is for one file");
     if (options->time_source == TIME_HARDWARE && options->n_files != 1)

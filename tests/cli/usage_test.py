@@ -70,6 +70,18 @@ class Usage(command.CommandTest):
             self.assertEqual(self.run_command(*arguments, status=2), '')
             self.assertIn(says, self.stderr)
 
+    def test_empty_names(self):
+        """As of a variable of a script that is not set: that is said, and not that a folder is in the way."""
+        path = command.capture()
+        for arguments in (('capture', '-r', path, '-w'), ('sanitize', path, '-o'), ('report', path, '--html'),
+                          ('export', path, '--sqlite'), ('export', path, '--csv'), ('extract', path, '-d'),
+                          ('credits', path, '--plot'), ('metrics', path, '--textfile')):
+            self.run_command(*arguments, '', status=2)
+            self.assertRegex(self.stderr, fr'^rpcrdma {arguments[0]}: --\w+ was given an empty text; see ')
+        for arguments in (('decode',), ('decode', '-r'), ('report', path)):
+            self.run_command(*arguments, '', status=2)
+            self.assertIn(': the name of a capture file is empty; see ', self.stderr)
+
     def test_options_are_taken(self):
         path = command.capture()
         whole = self.run_command('decode', path)
