@@ -6,6 +6,9 @@
 #include "base/step.h"
 #include "wire/hot.h"
 
+/* Answers come sooner, but for those that waited. */
+#define LATE_NS INT64_C(20000000)
+
 /* What was sent, in a ring in the order of positions. Answered ones make room. */
 
 RPCRDMA_RARE static void grow(struct flow_memory *memory, struct flow_delivery *d)
@@ -290,7 +293,7 @@ static RPCRDMA_INLINE int64_t answered_after(struct flow_delivery *d, int64_t de
         d->fastest_ns = delay;
     if (RPCRDMA_SELDOM(!asked) && once)
         return delay < d->fastest_ns ? delay : d->fastest_ns;
-    return delay >= waits_ns && once && d->fastest_ns < delay ? d->fastest_ns : delay;
+    return delay >= waits_ns && d->fastest_ns < delay ? d->fastest_ns : delay;
 }
 
 RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last, uint64_t frame,
@@ -330,6 +333,13 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
     return end > was;
 }
 
+/* What was answered has not passed: it was not captured, or comes yet, and when it was sent is not
+ * known. What passed before it may have had an answer of its own, which was not captured either. */
+static int64_t before_gap(int64_t waits_ns)
+{
+    return waits_ns < LATE_NS ? waits_ns : LATE_NS;
+}
+
 /* One record that was sent once, as mostly. */
 static void one_answered(struct flow_delivery *d, struct transmission *t, uint64_t frame,
                          int64_t time_ns, int64_t waits_ns)
@@ -360,7 +370,8 @@ RPCRDMA_HOT bool transmission_answered(struct flow_delivery *d, uint64_t last, u
         uncaptured(d, last);
     t = transmission_pending(d);
     if (!t || t->last != last || t->open || t->times != 1 || t->found)
-        return several_answered(d, last, frame, time_ns, waits_ns);
+        return several_answered(d, last, frame, time_ns,
+                                last >= d->next && !d->loose ? before_gap(waits_ns) : waits_ns);
     one_answered(d, t, frame, time_ns, waits_ns);
     return true;
 }

@@ -48,6 +48,26 @@ static void an_ack_of_nothing(void **state)
     path_is(0, 0, 0, 0, 0);
 }
 
+/* Neither the Ack of a message was captured nor the next message, which the next Ack acknowledges
+ * long after: it does not say how long the first one took. One that was sent last does. */
+static void an_ack_of_what_was_not_captured(void **state)
+{
+    int64_t sent;
+
+    (void)state;
+    send_one(PSN);
+    ack(PSN);
+    send_one(PSN + 1);
+    sent = now;
+    now += 1500 * MS;
+    assert_true(ack(PSN + 2));
+    assert_between(find(PSN + 1, PSN + 1).time_ns, sent, sent + 10 * US);
+    send_one(PSN + 3);
+    now += 1500 * MS;
+    assert_true(ack(PSN + 3));
+    assert_int_equal(find(PSN + 3, PSN + 3).time_ns, now);
+}
+
 /* Whether it is an Ack or a Nak was not captured: what is before its PSN arrived in any case. */
 static void an_ack_that_may_be_a_nak(void **state)
 {
@@ -327,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_ack_covers_all_before_it),
         TEST(an_ack_of_nothing),
+        TEST(an_ack_of_what_was_not_captured),
         TEST(an_ack_that_may_be_a_nak),
         TEST(acks_that_may_be_naks_prove_nothing),
         TEST(no_ack_that_is_whole),

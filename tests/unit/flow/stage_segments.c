@@ -221,6 +221,30 @@ static void tcp_acknowledges_in_order(void **state)
     assert_int_equal(find_bytes(1200, 1299).time_ns, first);
 }
 
+/* Nor does it tell more where segments before it were not captured, or were retransmitted. */
+static void tcp_acknowledges_late_behind_gap(void **state)
+{
+    int64_t sent;
+
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    segment(back, d, 1, 0, 1100, 500);
+    segment(d, back, 1200, 100, 1, 500);
+    sent = now;
+    now += 3000 * MS;
+    segment(back, d, 1, 1, 1300, 500);
+    assert_between(find_bytes(1200, 1299).time_ns, sent, sent + 20 * US);
+    for (uint32_t i = 0; i < 2; i++) {
+        now += 300 * MS;
+        segment(d, back, 1300, 100, 1, 500);
+    }
+    segment(d, back, 1400, 100, 1, 500);
+    sent = now;
+    now += 3000 * MS;
+    segment(back, d, 1, 0, 1500, 500);
+    assert_between(find_bytes(1400, 1499).time_ns, sent, sent + 20 * US);
+}
+
 /* As segment, for all of the other direction before `acknowledges`, of which these came twice. */
 static void says_twice(uint32_t acknowledges, uint32_t first, uint32_t end)
 {
@@ -348,6 +372,7 @@ int main(void)
         TEST(tcp_lacks_bytes),
         TEST(tcp_sends_much_again),
         TEST(tcp_acknowledges_late),
+        TEST(tcp_acknowledges_late_behind_gap),
         TEST(tcp_acknowledges_at_once),
         TEST(tcp_acknowledges_in_order),
         TEST(tcp_lacks_segments),
