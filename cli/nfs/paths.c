@@ -33,6 +33,8 @@ struct nfs_paths {
     struct nfs_trunks *trunks;
     struct rpcrdma_address address; /* that was asked for last, */
     uint64_t server;                /* and its hash; 0: none */
+    void (*changes)(void *context); /* NULL: nobody asks */
+    void *context;
 };
 
 static guint handle_hash(gconstpointer p)
@@ -111,6 +113,27 @@ const struct rpcrdma_address *nfs_paths_server(const struct nfs_paths *paths,
                                                const struct rpcrdma_address *server)
 {
     return nfs_trunks_server(paths->trunks, server);
+}
+
+void nfs_paths_before_change(struct nfs_paths *paths, void (*changes)(void *context), void *context)
+{
+    paths->changes = changes;
+    paths->context = context;
+}
+
+bool nfs_paths_keep(struct nfs_paths *paths, size_t length)
+{
+    if (paths->bytes + length > paths->max_bytes) {
+        paths->dropped++;
+        return false;
+    }
+    paths->bytes += length;
+    return true;
+}
+
+void nfs_paths_release(struct nfs_paths *paths, size_t length)
+{
+    paths->bytes -= length;
 }
 
 void nfs_paths_session(struct nfs_paths *paths, const struct rpcrdma_address *server,
@@ -202,6 +225,8 @@ static void detach(struct nfs_paths *paths, struct node *node)
 
 static void forget_name(struct nfs_paths *paths, struct node *node)
 {
+    if (node->name && paths->changes)
+        paths->changes(paths->context);
     detach(paths, node);
     if (node->name)
         paths->bytes -= strlen(node->name);

@@ -21,6 +21,14 @@ struct nfs_paths *nfs_paths_new(size_t max_bytes);
 void nfs_paths_free(struct nfs_paths *paths);
 uint64_t nfs_paths_dropped(const struct nfs_paths *paths);
 
+/* Called before anything that has a name loses it or has another one. */
+void nfs_paths_before_change(struct nfs_paths *paths, void (*changes)(void *context),
+                             void *context);
+/* The caller keeps a path of that length, so that memory counts; false: there is no room, which
+ * `dropped` counts. And gives it up. */
+bool nfs_paths_keep(struct nfs_paths *paths, size_t length);
+void nfs_paths_release(struct nfs_paths *paths, size_t length);
+
 /* The server took a session, or created it (trunks.h): it may be one with another address. */
 void nfs_paths_session(struct nfs_paths *paths, const struct rpcrdma_address *server,
                        const struct nfs_session_use *use);

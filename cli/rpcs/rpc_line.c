@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rpcs/rpc_line.h"
 
+#include <string.h>
+
 #include "filter/message_values.h"
 #include "out/escape.h"
 #include "out/transaction.h"
@@ -26,6 +28,10 @@ size_t rpc_path(const struct rpc *rpc, char buf[NFS_PATH])
 {
     if (!rpc->paths || transaction_is_callback(rpc->transaction))
         return 0;
+    if (rpc->path) {
+        memcpy(buf, rpc->path, rpc->path_length);
+        return rpc->path_length;
+    }
     return nfs_paths_get(rpc->paths, rpc_server(rpc->transaction), &rpc->nfs->handle,
                          &rpc->nfs->name, buf);
 }

@@ -11,6 +11,8 @@ struct rpc {
     const struct rpcrdma_transaction *transaction;
     const struct nfs_arguments *nfs; /* never NULL */
     struct nfs_paths *paths;         /* NULL: none are known */
+    const char *path;                /* NULL: as names are now */
+    size_t path_length;
 };
 
 /* When it began, as far as was captured: its Call, else its Reply. */

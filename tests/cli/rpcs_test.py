@@ -205,6 +205,19 @@ class OneDirection(CommandTest):
         self.assertNotIn('"rpc-unplaced"', rules)
 
 
+class Renamed(CommandTest):
+    def test_an_rpc_has_the_path_of_its_time(self):
+        """Without Acks RPCs are told at the end, when some of their files have other names."""
+        def paths(packets):
+            path = os.path.join(self.folder, 'renamed.pcap')
+            pcap.write(path, packets)
+            return {one['xid']: one.get('path') for one in map(json.loads, self.run_command('rpcs', '--json', path).splitlines())}
+        packets = self.packets()
+        whole = paths(packets)
+        self.assertEqual(whole['0xc83f3597'][-4:], '/w60')
+        self.assertEqual(paths([p for p in packets if not (one := roce.parse(p.data, p.length)) or one.opcode != roce.ACK]), whole)
+
+
 class Extract(CommandTest):
     def out(self, name):
         return os.path.join(self.folder, name)
