@@ -8,6 +8,7 @@
 #include "nfs/status.h"
 #include "out/transaction.h"
 #include "report/later.h"
+#include "upper/names.h"
 
 /* Of a server without its former state: it was restarted, or the client's lease ran out. */
 static bool is_stale(uint32_t status)
