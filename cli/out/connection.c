@@ -440,6 +440,8 @@ static void json_path(struct json *json, const struct rpcrdma_connection *c, int
     json_key(json, KEY(different)), json_u64(json, path->different);
     json_key(json, KEY(timeouts)), json_u64(json, path->timeouts);
     json_key(json, KEY(timeout_ns)), json_i64(json, path->timeout_ns);
+    if (path->stuck > 1)
+        json_key(json, KEY(stuck)), json_u64(json, path->stuck);
     if (path->late_timeouts > 0) {
         json_key(json, KEY(late_timeouts)), json_u64(json, path->late_timeouts);
         json_key(json, KEY(late_timeout_ns)), json_i64(json, path->late_timeout_ns);

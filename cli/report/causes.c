@@ -17,6 +17,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_LOST_TO_CLIENT] = "lost-to-client",
     [CAUSE_LOST] = "lost",
     [CAUSE_RECEIVER_NOT_READY] = "receiver-not-ready",
+    [CAUSE_BLACK_HOLE] = "mtu-black-hole",
     [CAUSE_CONNECTION_FAILED] = "connection-failed",
     [CAUSE_SERVER_RESTARTED] = "server-restarted",
     [CAUSE_CLIENT_RESTARTED] = "client-restarted",
@@ -216,7 +217,7 @@ static void never_answered(struct report *r, const struct report_connection *c, 
 
 static void unanswered(struct report *r, const struct report_connection *c)
 {
-    if (report_remote_error(c)) /* nobody could answer them any more */
+    if (report_end_told(c)) /* nobody could answer them any more */
         return;
     if (report_server_held(c))
         given_up(r, c);
@@ -436,6 +437,7 @@ void report_decide(struct report *r)
     GList *all = report_connections(r);
 
     r->n_causes = 0;
+    causes_of_black_holes(r);
     for (GList *one = all; one; one = one->next)
         causes_of(r, one->data);
     g_list_free(all);

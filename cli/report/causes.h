@@ -72,6 +72,15 @@ void causes_of_damage(struct report *r);
 bool report_remote_error(const struct report_connection *c);
 void causes_of_remote_errors(struct report *r);
 
+/* causes_large.c: large packets do not pass, small ones do: of connections between the same hosts,
+ * one cause. Before the others, which look at what it found: */
+void causes_of_black_holes(struct report *r);
+/* A cause of its own tells why it ended: a remote error, or large packets that did not pass. */
+static inline bool report_end_told(const struct report_connection *c)
+{
+    return c->large_lost[0] || c->large_lost[1] || report_remote_error(c);
+}
+
 /* causes_attempts.c: the server refused to be connected to, and nothing was accepted since. */
 void causes_of_attempts(struct report *r);
 /* causes_unanswered.c: where it is of several connections of a server. */

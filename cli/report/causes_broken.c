@@ -58,7 +58,7 @@ static bool goes_on(const struct report_connection *was, const struct report_con
 
     if (was->messages == 0 || c->messages == 0 ||
         broken_ns(was) > c->pub.first_time_ns || /* they were side by side */
-        report_remote_error(was) || report_one_way(was) || report_one_way(c))
+        report_end_told(was) || report_one_way(was) || report_one_way(c))
         return false;
     return c->trouble.resent > 0 ||
            (a->has_xid && b->has_xid && rpcrdma_xids_go_on(a->last_xid, b->first_xid));

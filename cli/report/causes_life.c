@@ -103,7 +103,7 @@ bool report_server_held(const struct report_connection *c)
 {
     const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
 
-    return !report_remote_error(c) && closed_on_held(c) && own->last_held > 0 &&
+    return !report_end_told(c) && closed_on_held(c) && own->last_held > 0 &&
            own->last_held >= own->last_calls && own->held > own->explained;
 }
 
@@ -214,7 +214,7 @@ static void connection_failed(struct report *r, const struct report_connection *
             : look_beside(r, c, c->trouble.resent_since_ns, c->trouble.resent_until_ns, others);
     guint beside = by.same;
 
-    if (from && report_remote_error(from)) { /* that tells why */
+    if (from && report_end_told(from)) { /* that tells why */
         if (refused || restart.stale > 0)
             report_server_restarted(r, &restart, c->trouble.resent_after_ns, "");
         return;
@@ -353,7 +353,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
         return; /* the client closed it, with what was on the path acknowledged: `unanswered` */
     if (was && attempts == 0 && was_in_order(was, c))
         return;
-    if (was && attempts == 0 && report_remote_error(was)) {
+    if (was && attempts == 0 && report_end_told(was)) {
         if (restart.stale > 0)
             report_server_restarted(r, &restart, life->down_ns, "");
         return;
@@ -474,7 +474,7 @@ static void connection_lost(struct report *r, const struct report_connection *c)
     since_ns = attempts > 0 ? first->pub.first_time_ns : silent_since(c);
     who_was_silent(r, c, 0, silent, sizeof(silent));
     if (attempts == 0 &&
-        (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c) || report_remote_error(c)))
+        (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c) || report_end_told(c)))
         return;
     by = look_beside(r, c, since_ns, c->pub.last_time_ns, others); /* it looks at all */
     if (by.same + by.others > 0)

@@ -212,9 +212,11 @@ void causes_of_path(struct report *r, const struct report_connection *c)
     for (int end = 0; end < 2; end++) {
         const struct rpcrdma_path *path = &c->path[end];
 
-        lost(r, c, end);
-        acks_lost(r, c, end, true, path->acked_timeouts, path->acked_timeout_ns);
-        acks_lost(r, c, end, false, path->served_timeouts, path->served_timeout_ns);
+        if (!c->large_lost[0] && !c->large_lost[1]) {
+            lost(r, c, end);
+            acks_lost(r, c, end, true, path->acked_timeouts, path->acked_timeout_ns);
+            acks_lost(r, c, end, false, path->served_timeouts, path->served_timeout_ns);
+        }
         not_ready(r, c, end);
     }
     disturbed(r, c);

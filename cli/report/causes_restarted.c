@@ -91,7 +91,7 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
     }
     ended = &was->pub.life;
     by_server = report_closed_by_server(&was->pub);
-    if (attempts == 0 && (!by_server || report_remote_error(was)))
+    if (attempts == 0 && (!by_server || report_end_told(was)))
         return false;
     survived = report_survived(r, c, ended->ended_ns, c->pub.first_time_ns);
     cause = report_cause_add(
@@ -267,7 +267,7 @@ const struct report_connection *report_left_by_client(const struct report *r,
     const struct report_connection *was = report_numbered(r, life->previous);
     const struct rpcrdma_life *ended = was ? &was->pub.life : NULL;
 
-    if (!was || report_remote_error(was) || c->trouble.resent > 0 || life->has_down ||
+    if (!was || report_end_told(was) || c->trouble.resent > 0 || life->has_down ||
         !ended->has_xid || !life->has_xid || !rpcrdma_xids_go_on(ended->last_xid, life->first_xid))
         return NULL; /* or of another mount */
     if ((ended->ended != RPCRDMA_ENDED_DISCONNECTED && ended->ended != RPCRDMA_ENDED_CLOSED &&

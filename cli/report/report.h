@@ -35,6 +35,7 @@ enum {
     REPORT_BINS = 120,        /* of the timelines */
     REPORT_CAUSES = 12,       /* reported in text; all are in JSON */
     REPORT_RETRIES = 4,       /* transmissions without an answer: an end is taken for dead */
+    REPORT_LARGE = 512,       /* bytes of payload: no MTU is less */
     REPORT_SLOW_READS_OF = 8,
     REPORT_SERVERS = 64,         /* whose failures are told each */
     REPORT_PAUSES = 6,           /* of the answers on one connection */
@@ -176,6 +177,13 @@ struct report_callback {
     bool answered;
 };
 
+/* What RPCs without Reply move towards an end. */
+struct report_stuck {
+    uint32_t bytes;   /* of the one that moves most */
+    uint64_t frame;   /* the Call of the first that moves REPORT_LARGE and more; */
+    int64_t since_ns; /* when it was sent. 0: none */
+};
+
 /* What most connections have nothing of. */
 struct report_trouble {
     uint64_t resent;                          /* Calls that were sent before on another one */
@@ -187,7 +195,8 @@ struct report_trouble {
     struct report_failed failed[REPORT_LEVELS];
     bool told_later; /* its client was, see later.h */
     struct report_callback callback;
-    uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
+    struct report_stuck stuck[2]; /* towards the client, the server */
+    uint64_t stale, stale_frame;  /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
     uint64_t small_in_chunks;       /* messages of 4096 bytes or less, that did not go inline */
     uint64_t resent_packets[2];     /* so far; */
@@ -267,6 +276,7 @@ struct report_tally {
         answered_ns; /* from its beginning to the latest of the client's Calls that was answered */
     struct report_answers answers;
     struct report_whole whole;
+    uint32_t passed[2]; /* see report_connection */
 };
 
 /* Why one that has ended is kept. */
@@ -285,6 +295,10 @@ struct report_connection {
     uint64_t messages; /* Calls and Replies */
     struct report_trouble trouble;
     struct report_answers answers;
+    /* the most bytes that an RPC moved towards the client, the server, of those that were answered
+     */
+    uint32_t passed[2];
+    bool large_lost[2];          /* towards them: see causes_large.c */
     struct report_pauses pauses; /* none: there were none, or there was no room */
     bool has_path[2];
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
@@ -341,6 +355,7 @@ enum report_cause_id {
     CAUSE_LOST_TO_CLIENT,
     CAUSE_LOST,
     CAUSE_RECEIVER_NOT_READY,
+    CAUSE_BLACK_HOLE, /* large packets do not pass */
     CAUSE_CONNECTION_FAILED,
     CAUSE_SERVER_RESTARTED,
     CAUSE_CLIENT_RESTARTED,

@@ -184,6 +184,34 @@ static void note_client_answers(struct report *r, struct report_tally *tally,
         report_ack(r, tally, false, t->phases.data_peer_ns);
 }
 
+/* How much it moved towards its ends: of what has a Reply the most; of what has none, what shows
+ * that it hangs. */
+static void note_moved(struct report_tally *tally, const struct rpcrdma_transaction *t)
+{
+    const uint64_t moved[2] = {
+        MAX(t->reply_length, t->write_chunk_length + t->reply_chunk_length),
+        MAX(t->call_length, t->read_chunk_length),
+    };
+
+    if (t->call_frame == 0 || t->reverse)
+        return;
+    for (int to_server = 0; to_server < 2; to_server++) {
+        uint32_t bytes = (uint32_t)MIN(moved[to_server], UINT32_MAX);
+        struct report_stuck *stuck;
+
+        if (t->reply_frame != 0) {
+            tally->passed[to_server] = MAX(tally->passed[to_server], bytes);
+        } else if (bytes >= REPORT_LARGE) {
+            stuck = &report_trouble(tally)->stuck[to_server];
+            if (stuck->since_ns == 0 || t->call_time_ns < stuck->since_ns) {
+                stuck->since_ns = t->call_time_ns;
+                stuck->frame = t->call_frame;
+            }
+            stuck->bytes = MAX(stuck->bytes, bytes);
+        }
+    }
+}
+
 void report_note_connection(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
@@ -191,6 +219,7 @@ void report_note_connection(struct report *r, const struct rpcrdma_transaction *
     if (!tally)
         return;
     tally->rpcs++;
+    note_moved(tally, t);
     note_answered(r, tally, t);
     note_unanswered(r, tally, t);
     if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->reverse)

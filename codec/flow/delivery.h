@@ -94,7 +94,9 @@ struct rpcrdma_path {
     uint64_t asked_again;    /* Read requests of which responses had come: others were lost, on the
                               * way back. These times are not in those above: */
     int64_t asked_waited_ns, asked_longest_ns;
-    uint64_t asked_timeouts;   /* of the timeouts: before such a request */
+    uint64_t asked_timeouts; /* of the timeouts: before such a request */
+    /* times that retransmission began at one packet, at most: nothing from it on arrived between */
+    uint32_t stuck;
     uint64_t refused_again;    /* of the retransmitted: refused by an RNR Nak; */
     int64_t refused_waited_ns; /* their part of waited_ns */
     uint64_t acked_timeouts;   /* of the timeouts: the Ack had passed in time, and not arrived */

@@ -121,8 +121,10 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
     transmission_waited(d, path, segment->time_ns, false);
     d->repeating = true;
     d->rare->repeated = last + 1;
-    if (begins)
+    if (begins) {
+        delivery_begins_again(d->rare, first);
         d->rare->recovery.cause = gap || d->lacking ? FLOW_RECOVERY_LOST : FLOW_RECOVERY_UNKNOWN;
+    }
     d->rare->recovery.time_ns = segment->time_ns;
     d->lacking = false;
     t = transmission_at(d, first);

@@ -178,8 +178,10 @@ struct rare {
     struct rpcrdma_path path; /* but for what is counted of every packet */
     uint64_t nak_at;          /* the latest Nak, where d->naked */
     int64_t nak_ns;
-    bool nak_counted;  /* as a loss behind here */
-    uint64_t repeated; /* position after the latest that was retransmitted */
+    bool nak_counted;     /* as a loss behind here */
+    uint64_t repeated;    /* position after the latest that was retransmitted */
+    uint64_t begun;       /* where retransmission began last, */
+    uint32_t begun_times; /* and how often in turn; 0: never */
     /* From out_of_order on these had passed when one before them did, or was asked for: the
      * receiver did not take them, and none of them was lost */
     uint64_t out_of_order, out_of_order_end;
@@ -292,6 +294,18 @@ static inline bool delivery_doubled(const struct flow_delivery *d)
 struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_delivery *d);
 /* Likewise d->extra. */
 bool delivery_make_extra(struct flow_memory *memory, struct flow_delivery *d);
+
+/* Retransmission begins there. */
+static inline void delivery_begins_again(struct rare *rare, uint64_t at)
+{
+    if (rare->begun != at)
+        rare->begun_times = 0;
+    rare->begun = at;
+    if (rare->begun_times < UINT32_MAX)
+        rare->begun_times++;
+    if (rare->begun_times > rare->path.stuck)
+        rare->path.stuck = rare->begun_times;
+}
 
 /* transmission.c */
 /* The i-th that is kept. */

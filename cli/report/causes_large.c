@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rule of docs/report.md about packets that are too large for a link on the way (an MTU black
+ * hole): a client connects and calls, which takes small packets, and what needs large ones hangs
+ * until an end gives the connection up; again and again. */
+#include "report/causes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "out/address.h"
+#include "times.h"
+
+enum { TIMES = 3, SURE = 3 }; /* one packet was sent again so often; on so many connections */
+
+static int end_of(const struct report_connection *c, int to_server)
+{
+    int server = report_server_end(&c->pub);
+
+    return to_server ? server : 1 - server;
+}
+
+static uint32_t largest(const struct report_connection *c)
+{
+    return MAX(c->path[0].largest_payload, c->path[1].largest_payload);
+}
+
+/* RPCs that move large packets towards that end were not answered, and large ones were sent to it
+ * again and again, from the same one on: as requests, or as responses to a request that came again.
+ */
+static bool hangs(const struct report_connection *c, int to_server)
+{
+    int end = end_of(c, to_server);
+    const struct rpcrdma_path *path = &c->path[end], *back = &c->path[1 - end];
+    uint32_t times = to_server ? MAX(path->stuck, back->stuck) : path->stuck, large = largest(c);
+
+    return c->has_path[0] && c->has_path[1] && !report_one_way(c) && large >= REPORT_LARGE &&
+           c->trouble.stuck[to_server].bytes >= large && times >= TIMES &&
+           path->retransmitted_bytes / 2 >= path->retransmitted * (uint64_t)(large / 4);
+}
+
+/* ... though small ones arrived on it, and no large one did. */
+static bool small_alone(const struct report_connection *c, int to_server)
+{
+    bool small =
+        c->passed[to_server] > 0 || (to_server ? c->trouble.unanswered[REPORT_FORWARD].held > 0
+                                               : c->pub.life.established_frame > 0 && c->rpcs > 0);
+
+    return hangs(c, to_server) && small && c->passed[to_server] < largest(c);
+}
+
+/* Before it hung large ones may have arrived: the way became another one. */
+static bool hung_before(const struct report *r, const struct report_connection *c, int to_server)
+{
+    const struct report_connection *next = report_numbered(r, c->pub.life.next);
+
+    return hangs(c, to_server) && next && small_alone(next, to_server);
+}
+
+struct hung {
+    const struct report_connection *first;
+    int64_t since_ns, until_ns;
+    uint64_t rpcs, frame;
+    uint32_t large, times;
+    GArray *connections;
+};
+
+static int64_t last_ns(const struct report_connection *c)
+{
+    return c->pub.life.ended != RPCRDMA_ENDED_NOT ? c->pub.life.ended_ns : c->pub.last_time_ns;
+}
+
+static void add(struct hung *hung, const struct report_connection *c, int to_server)
+{
+    const struct report_stuck *stuck = &c->trouble.stuck[to_server];
+
+    if (!hung->first || stuck->since_ns < hung->since_ns) {
+        hung->first = c;
+        hung->since_ns = stuck->since_ns;
+        hung->frame = stuck->frame;
+    }
+    hung->until_ns = MAX(hung->until_ns, last_ns(c));
+    hung->rpcs += report_unanswered(c);
+    hung->large = MAX(hung->large, largest(c));
+    hung->times = MAX(hung->times, MAX(c->path[0].stuck, c->path[1].stuck));
+    g_array_append_val(hung->connections, c->pub.number);
+}
+
+/* Meanwhile large ones arrived on another connection of these hosts: it is not their size. */
+static bool others_passed(GList *all, const struct hung *hung, int to_server)
+{
+    bool found = false;
+
+    for (GList *one = all; one && !found; one = one->next) {
+        const struct report_connection *c = one->data;
+
+        found = report_same_hosts(c, hung->first) && c->passed[to_server] >= hung->large &&
+                c->answers.first_ns > 0 && c->answers.last_ns > hung->since_ns &&
+                c->answers.first_ns < hung->until_ns;
+    }
+    return found;
+}
+
+static void tell(struct report *r, struct hung *hung, int to_server)
+{
+    const char *end = to_server ? "server" : "client";
+    struct report_cause *cause;
+    guint n = hung->connections->len;
+
+    r->about = hung->first;
+    cause = report_cause_add(r, CAUSE_BLACK_HOLE, n >= SURE ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    r->about = NULL;
+    cause->connections = g_array_ref(hung->connections);
+    cause->rpcs = hung->rpcs;
+    cause->count = n;
+    cause->time_ns = MAX(time_less(hung->until_ns, hung->since_ns), 0);
+    cause->frame = hung->frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "Large packets do not arrive at the %s (an MTU black hole): on %u connections, the "
+             "first of them connection %u, RPCs hung that move packets of %u bytes of payload to "
+             "it, one of which was sent %u times, while small packets arrived. "
+             "Compare the MTU of both hosts' interfaces and of each switch port between them.",
+             end, n, (unsigned)hung->first->pub.number, (unsigned)hung->large,
+             (unsigned)hung->times + 1);
+    if (n < SURE)
+        snprintf(cause->against, sizeof(cause->against),
+                 "it was so twice: the way may have been down just then");
+}
+
+/* All that hung towards that end, of the hosts of this one, unless it was told of before. */
+static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
+{
+    struct hung hung = {.connections = g_array_new(FALSE, FALSE, sizeof(uint32_t))};
+
+    for (GList *one = first; one; one = one->next) {
+        struct report_connection *c = one->data;
+
+        if (report_same_hosts(c, first->data) &&
+            (small_alone(c, to_server) || hung_before(r, c, to_server)))
+            add(&hung, c, to_server);
+    }
+    if (hung.connections->len > 1 && !others_passed(all, &hung, to_server)) {
+        for (GList *one = first; one; one = one->next) {
+            struct report_connection *c = one->data;
+
+            if (report_same_hosts(c, first->data) &&
+                (small_alone(c, to_server) || hung_before(r, c, to_server)))
+                c->large_lost[to_server] = true;
+        }
+        tell(r, &hung, to_server);
+    }
+    g_array_unref(hung.connections);
+}
+
+static bool looked_at(GList *all, const GList *of, int to_server)
+{
+    bool found = false;
+
+    for (const GList *one = all; one != of && !found; one = one->next)
+        found = hangs(one->data, to_server) && report_same_hosts(one->data, of->data);
+    return found;
+}
+
+void causes_of_black_holes(struct report *r)
+{
+    GList *all = report_connections(r);
+
+    for (int to_server = 0; to_server < 2; to_server++)
+        for (GList *one = all; one; one = one->next)
+            if (hangs(one->data, to_server) && !looked_at(all, one, to_server))
+                of_hosts(r, all, one, to_server);
+    g_list_free(all);
+}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of packets that are too large for a link on the way (an MTU black hole)."""
+import unittest
+
+from conversation import ConversationTest
+import rule_talk
+
+SECOND = 10**9
+DATA = 8192
+
+
+class Large(ConversationTest):
+    def again(self, c, packets, times):
+        """An end's timer makes it send these again."""
+        for _ in range(times):
+            c.clock.now += 2 * SECOND
+            c.packets += [one._replace(time_ns=c.clock.tick()) for one in packets]
+
+    def hung_write(self, c, xid, times):
+        """Responses to the server's Read request do not arrive."""
+        chunk = c.memory.read_chunk(len(rule_talk.rpc_call(0, rule_talk.NFS, rule_talk.WRITE, c.write_arguments(DATA))), DATA)
+        c.call(rule_talk.WRITE, c.write_arguments(DATA), xid=xid, read=chunk)
+        before = len(c.packets)
+        c.pull(chunk, rule_talk.data(DATA))
+        self.again(c, c.packets[before:], times)
+
+    def hung_read(self, c, xid, times):
+        """RDMA Writes do not arrive, nor the Reply behind them."""
+        chunk = c.memory.chunk(DATA)
+        c.read_call(DATA, xid=xid, write=[chunk])
+        before = len(c.packets)
+        c.push(chunk, rule_talk.data(DATA))
+        c.packets.pop()  # the Ack
+        self.again(c, c.packets[before:], times)
+
+    def hangs(self, hung, n, times=6, between=None, first=None):
+        """The same Call on n connections, one after the other, each in the place of the one before."""
+        def talk(c, _):
+            one, xid = c, c.xid + 100
+            if first:
+                first(c)
+            for number in range(1, n + 1):
+                if number > 1:
+                    one = c.beside(number)
+                    one.xid = c.xid + number
+                one.getattr()
+                hung(one, xid, times)
+                one.talk.datagram(one.server, rule_talk.cm.dreq(one.talk.remote_id, one.talk.local_id, one.client.qpn))
+                one.talk.datagram(one.client, rule_talk.cm.drep(one.talk.local_id, one.talk.remote_id))
+                if between:
+                    between(c)
+                c.clock.now += SECOND // 2
+        return self.report(talk)
+
+    def test_to_an_end(self):
+        for hung, end in ((self.hung_write, 'server'), (self.hung_read, 'client')):
+            for n, confidence in ((2, 'medium'), (4, 'high')):
+                one, = self.hangs(hung, n)['causes']
+                self.assertEqual((one['cause'], one['confidence'], one['count'], one['rpcs']), ('mtu-black-hole', confidence, n, n))
+                self.assertEqual(one['connections'], list(range(1, n + 1)))
+                self.assertIn(f'Large packets do not arrive at the {end} (an MTU black hole): on {n} connections, the first of them '
+                              'connection 1, RPCs hung that move packets of 1024 bytes of payload to it, one of which was sent 7 '
+                              'times, while small packets arrived.', one['text'])
+
+    def test_arrived_before(self):
+        """The way became another one: what had arrived before that does not speak against it."""
+        one, = self.hangs(self.hung_write, 3, first=lambda c: c.write((DATA,)))['causes']
+        self.assertEqual((one['cause'], one['count']), ('mtu-black-hole', 3))
+
+    def test_not_their_size(self):
+        """Once, or a few times; and where large ones arrive on another connection meanwhile."""
+        for arguments in ({'n': 1}, {'n': 3, 'times': 1}):
+            names = [one['cause'] for one in self.hangs(self.hung_write, **arguments)['causes']]
+            self.assertNotIn('mtu-black-hole', names)
+        others = []
+
+        def write(c):
+            if not others:
+                others.append(c.beside(40))
+                others[0].xid += 0x1000000
+            others[0].write((DATA,))
+        names = [one['cause'] for one in self.hangs(self.hung_write, 3, between=write, first=write)['causes']]
+        self.assertNotIn('mtu-black-hole', names)
+
+
+if __name__ == '__main__':
+    unittest.main()
