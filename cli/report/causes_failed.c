@@ -10,6 +10,7 @@
 
 #include "out/address.h"
 #include "plural.h"
+#include "times.h"
 
 enum { SHARE = 10, LEAST = 2 }; /* a tenth; one may be how a client asks what there is */
 
@@ -75,6 +76,8 @@ static void add_failed(struct report_server *one, enum report_level level,
         return;
     if (sum->rpcs == 0 || failed->frame < sum->frame)
         sum->frame = failed->frame;
+    sum->since_ns = sum->rpcs == 0 ? failed->since_ns : MIN(sum->since_ns, failed->since_ns);
+    sum->last_ns = sum->rpcs == 0 ? failed->last_ns : MAX(sum->last_ns, failed->last_ns);
     one->connection[level] = sum->rpcs == 0 ? connection : 0;
     sum->rpcs += failed->rpcs;
 }
@@ -97,6 +100,17 @@ void report_served(struct report *r, const struct rpcrdma_connection *c,
         add_failed(one, level, &t->trouble->failed[level], c->number);
 }
 
+/* From the first to the latest, by their share: so long the server did not do what it was asked. */
+static int64_t cost(const struct report_server *one, enum report_level level)
+{
+    const struct report_failed *failed = &one->failed[level];
+    int64_t ns = time_less(failed->last_ns, failed->since_ns);
+
+    return one->rpcs > 0 && ns > 0
+               ? (int64_t)((double)ns * (double)failed->rpcs / (double)one->rpcs)
+               : 0;
+}
+
 /* Where there are several servers. False: it is not so of one of them. */
 static bool tell_servers(struct report *r, enum report_level level)
 {
@@ -117,6 +131,7 @@ static bool tell_servers(struct report *r, enum report_level level)
         cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
         cause->of = one->connection[level] ? report_numbered(r, one->connection[level]) : NULL;
         cause->rpcs = failed->rpcs;
+        cause->time_ns = cost(one, level);
         cause->frame = failed->frame;
         snprintf(cause->text, sizeof(cause->text),
                  "%" PRIu64 " of %" PRIu64 " RPC%s of the server %s %s%s%.60s, first in frame "
@@ -140,6 +155,8 @@ static void failures(struct report *r, enum report_level level)
         return;
     cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
     cause->rpcs = r->failed[level];
+    for (unsigned i = 0; i < r->n_servers; i++)
+        cause->time_ns = MAX(cause->time_ns, cost(&r->servers[i], level));
     cause->frame = most ? most->frame : 0;
     at = tell_failures(r, level, cause->text, sizeof(cause->text));
     snprintf(cause->text + at, sizeof(cause->text) - (size_t)at, "%s", levels[level].meaning);

@@ -149,7 +149,8 @@ enum report_level {
 };
 
 struct report_failed {
-    uint64_t rpcs, frame; /* frame: of the first */
+    uint64_t rpcs, frame;      /* frame: of the first */
+    int64_t since_ns, last_ns; /* the first and the latest of these Replies */
 };
 
 /* NFS tells the client to try again later. */

@@ -228,6 +228,8 @@ const char *report_doubt(const struct report *r, unsigned which)
 
 bool report_all_answered(const struct report *r)
 {
-    return r->n_causes > 0 && r->answered > 0 && r->resent == 0 && r->unanswered == 0 &&
-           r->causes[r->n_causes - 1].id != CAUSE_RPCS_FAILED;
+    for (unsigned i = 0; i < r->n_causes; i++)
+        if (r->causes[i].id == CAUSE_RPCS_FAILED)
+            return false;
+    return r->n_causes > 0 && r->answered > 0 && r->resent == 0 && r->unanswered == 0;
 }

@@ -41,10 +41,16 @@ static void note_failed(struct report *r, const struct rpcrdma_transaction *t,
                         enum report_level level)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
+    struct report_failed *failed = tally ? &report_trouble(tally)->failed[level] : NULL;
 
     r->failed[level]++;
-    if (tally && report_trouble(tally)->failed[level].rpcs++ == 0)
-        tally->trouble->failed[level].frame = t->reply_frame;
+    if (!failed)
+        return;
+    if (failed->rpcs++ == 0) {
+        failed->frame = t->reply_frame;
+        failed->since_ns = failed->last_ns = t->reply_time_ns;
+    }
+    failed->last_ns = MAX(failed->last_ns, t->reply_time_ns);
 }
 
 static void note_later(struct report *r, const struct rpcrdma_transaction *t,

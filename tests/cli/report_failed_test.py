@@ -64,6 +64,7 @@ class Failed(CommandTest):
             self.assertIn(f'2 of 10 RPCs failed at RPC or RDMA level, with {name}, first in frame {cause["frame"]}',
                           cause['text'])
             self.assertEqual((report['verdict'], cause['rpcs'], green), ('causes', 2, False))
+            self.assertGreater(cause['cost_ns'], 0)  # from the first to the second, times the share
             self.assertNotIn('All RPCs were answered', text)
 
     def test_most_often(self):
