@@ -5,17 +5,21 @@
 
 #include "base/buckets.h"
 
-enum { BUCKETS_FIRST = 4 }; /* most counts stay small: then twice as many, as far as needed */
-
 void histogram_init(struct histogram *level, struct flow_memory *memory)
 {
     memset(level, 0, sizeof(*level));
     level->memory = memory;
 }
 
+static void release(struct histogram *level)
+{
+    if (level->ns != level->first)
+        flow_release(level->memory, level->ns, level->buckets * sizeof(*level->ns));
+}
+
 void histogram_free(struct histogram *level)
 {
-    flow_release(level->memory, level->ns, level->buckets * sizeof(*level->ns));
+    release(level);
     histogram_init(level, level->memory);
 }
 
@@ -33,17 +37,18 @@ void histogram_clear(struct histogram *level)
 
 static bool grow(struct histogram *level, uint32_t bucket)
 {
-    uint32_t buckets = level->buckets ? level->buckets : BUCKETS_FIRST;
-    uint64_t *ns;
+    uint32_t buckets = HISTOGRAM_FIRST;
+    uint64_t *ns = level->first;
 
-    while (buckets <= bucket)
+    while (buckets <= bucket) /* twice as many, as far as needed */
         buckets *= 2;
-    ns = flow_alloc(level->memory, buckets * sizeof(*ns));
+    if (buckets > HISTOGRAM_FIRST)
+        ns = flow_alloc(level->memory, buckets * sizeof(*ns));
     if (!ns)
         return false;
     if (level->ns)
         memcpy(ns, level->ns, level->buckets * sizeof(*ns));
-    flow_release(level->memory, level->ns, level->buckets * sizeof(*ns));
+    release(level);
     level->ns = ns;
     level->buckets = buckets;
     return true;

@@ -12,19 +12,24 @@
 
 #include "base/memory.h"
 
-enum { RPCRDMA_LEVEL_EXACT_BITS = 10 };
+enum {
+    RPCRDMA_LEVEL_EXACT_BITS = 10,
+    HISTOGRAM_FIRST = 4, /* buckets: most counts stay small */
+};
 
 struct histogram {
     struct flow_memory *memory;
-    uint64_t *ns; /* time per bucket; owned */
+    uint64_t *ns; /* time per bucket; NULL: none yet. `first`, or owned */
     uint32_t buckets;
     uint64_t total_ns;
     uint64_t lost_ns; /* of values whose bucket could not be allocated: not in the percentiles */
     uint64_t max;     /* the largest value, however short it stood */
     double area;      /* value times ns, of what the buckets do not show exactly */
+    uint64_t first[HISTOGRAM_FIRST];
 };
 
-/* Starts empty; nothing is allocated until a value stood for some time. memory is borrowed. */
+/* Starts empty; nothing is allocated until a larger value stood for some time. memory is borrowed;
+ * it is not to be copied. */
 void histogram_init(struct histogram *level, struct flow_memory *memory);
 void histogram_free(struct histogram *level);
 /* Forgets what was fed, keeps the memory. */

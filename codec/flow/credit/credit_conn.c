@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/credit/credit_conn.h"
+#include "flow/credit/rnr.h"
 
 #include "wire/hot.h"
 
@@ -280,9 +281,7 @@ void credit_conn_free(struct credit_conn *cc)
             rpcrdma_credit_count_free(side->count);
         flow_release(memory, side->account, sizeof(*side->account));
         flow_release(memory, side->count, sizeof(*side->count));
-        flow_release(memory, cc->sender[i].sends,
-                     cc->sender[i].size * sizeof(*cc->sender[i].sends));
-        flow_release(memory, cc->sender[i].rnr, sizeof(*cc->sender[i].rnr));
+        credit_rnr_free(memory, &cc->sender[i]);
     }
     LIST_REMOVE(cc, all);
     flow_release(memory, cc, sizeof(*cc));

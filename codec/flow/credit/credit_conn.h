@@ -28,11 +28,12 @@ struct credit_rnr {
 /* What one end sends. */
 struct credit_sender {
     rpcrdma_stream_position place; /* of the last PSN seen */
-    struct credit_sent *sends;     /* a ring */
+    struct credit_sent *sends;     /* a ring; NULL: none yet. `one`, or owned */
     struct credit_rnr *rnr;        /* NULL: there was none. Owned */
     uint32_t acked_psn;            /* the latest that was acknowledged */
     uint8_t size, count, next;     /* of the ring; in it; where the next one goes */
     bool started : 1, acked : 1;   /* place, acked_psn are known */
+    struct credit_sent one;        /* mostly the one before is acknowledged by the next */
 };
 
 struct credit_conn {

@@ -401,7 +401,7 @@ void flow_credit_fetch_accounts(const struct flow_conn *conn)
             flow_fetch(cc->side[i].account, sizeof(*cc->side[i].account));
         if (cc->side[i].count)
             flow_fetch(cc->side[i].count, sizeof(*cc->side[i].count));
-        if (cc->sender[i].sends)
+        if (cc->sender[i].sends && cc->sender[i].sends != &cc->sender[i].one)
             flow_fetch(&cc->sender[i].sends[cc->sender[i].next], sizeof(*cc->sender[i].sends));
     }
 }

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/credit/replies.h"
 
-enum { REPLIES_FIRST = 1 };
+static void release(struct rpcrdma_credit_replies *replies, struct flow_memory *memory)
+{
+    if (replies->ring != &replies->one)
+        flow_release(memory, replies->ring, replies->size * sizeof(*replies->ring));
+}
 
 static bool grow(struct rpcrdma_credit_replies *replies, struct flow_memory *memory)
 {
-    uint32_t size = replies->size > 0 ? replies->size * 2 : REPLIES_FIRST;
-    struct rpcrdma_credit_reply *bigger =
-        size <= RPCRDMA_CREDIT_REPLIES ? flow_alloc(memory, size * sizeof(*bigger)) : NULL;
+    uint32_t size = replies->size > 0 ? replies->size * 2 : 1;
+    struct rpcrdma_credit_reply *bigger = size == 1 ? &replies->one
+                                          : size <= RPCRDMA_CREDIT_REPLIES
+                                              ? flow_alloc(memory, size * sizeof(*bigger))
+                                              : NULL;
 
     if (!bigger)
         return false;
     for (uint32_t i = 0; i < replies->count; i++)
         bigger[i] = replies->ring[(replies->begin + i) & (replies->size - 1)];
-    flow_release(memory, replies->ring, replies->size * sizeof(*bigger));
+    release(replies, memory);
     replies->ring = bigger;
     replies->size = size;
     replies->begin = 0;
@@ -60,6 +66,6 @@ void rpcrdma_credit_replies_clear(struct rpcrdma_credit_replies *replies)
 
 void rpcrdma_credit_replies_free(struct rpcrdma_credit_replies *replies, struct flow_memory *memory)
 {
-    flow_release(memory, replies->ring, replies->size * sizeof(*replies->ring));
+    release(replies, memory);
     *replies = (struct rpcrdma_credit_replies){0};
 }

@@ -26,9 +26,10 @@ struct rpcrdma_credit_reply {
 };
 
 struct rpcrdma_credit_replies {
-    struct rpcrdma_credit_reply *ring; /* owned */
+    struct rpcrdma_credit_reply *ring; /* NULL: none yet. `one`, or owned */
     uint32_t size, begin, count;
-    uint32_t first; /* number of the oldest */
+    uint32_t first;                  /* number of the oldest */
+    struct rpcrdma_credit_reply one; /* mostly no more are under way */
 };
 
 /* False: there is no room for one more. Its Call knows its number. */

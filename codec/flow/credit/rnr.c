@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/credit/rnr.h"
 
-enum { SENDS_FIRST = 1 };
-
 static void hit(struct credit_conn *cc, int sender, struct rpcrdma_credit_at at,
                 const struct credit_sent *sent, bool again)
 {
@@ -36,21 +34,23 @@ RPCRDMA_RARE void credit_rnr_check(struct credit_conn *cc, int end, const struct
     hit(cc, end, rnr->at, rpcrdma_psn_diff(rnr->psn, sent->first_psn) >= 0 ? sent : NULL, false);
 }
 
-RPCRDMA_RARE void credit_rnr_not_kept(struct credit_conn *cc, int end, const struct flow_send *send,
-                                      uint32_t xid, int requester)
+static void release(struct flow_memory *memory, struct credit_sender *sender)
 {
-    struct credit_sent sent;
+    if (sender->sends != &sender->one)
+        flow_release(memory, sender->sends, sender->size * sizeof(*sender->sends));
+}
 
-    if (!cc->sender[end].rnr)
-        return;
-    credit_rnr_describe(&sent, send, xid, requester);
-    credit_rnr_check(cc, end, &sent);
+void credit_rnr_free(struct flow_memory *memory, struct credit_sender *sender)
+{
+    release(memory, sender);
+    flow_release(memory, sender->rnr, sizeof(*sender->rnr));
 }
 
 RPCRDMA_RARE void credit_rnr_room(struct flow_memory *memory, struct credit_sender *sender)
 {
-    uint32_t size = sender->size > 0 ? sender->size * 4U : SENDS_FIRST;
-    struct credit_sent *sends = flow_alloc(memory, size * sizeof(*sends));
+    uint32_t size = sender->size > 0 ? sender->size * 4U : 1;
+    struct credit_sent *sends =
+        size == 1 ? &sender->one : flow_alloc(memory, size * sizeof(*sends));
     uint32_t from = sender->next; /* where what was there begins */
 
     if (!sends)
@@ -59,7 +59,7 @@ RPCRDMA_RARE void credit_rnr_room(struct flow_memory *memory, struct credit_send
         sends[i] = sender->sends[from];
         from = from + 1U == sender->size ? 0 : from + 1U;
     }
-    flow_release(memory, sender->sends, sender->size * sizeof(*sends));
+    release(memory, sender);
     sender->sends = sends;
     sender->size = (uint8_t)size;
     sender->next = sender->count;

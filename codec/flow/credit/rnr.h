@@ -14,14 +14,11 @@
  * while none of them is acknowledged. */
 enum { CREDIT_RNR_SENDS = 64 };
 
-/* Makes room for more. */
+/* Makes room for more, of which there always is for one. */
 void credit_rnr_room(struct flow_memory *memory, struct credit_sender *sender);
+void credit_rnr_free(struct flow_memory *memory, struct credit_sender *sender);
 /* Where there are RNR Naks: one of them hit this message before it was whole. */
 void credit_rnr_check(struct credit_conn *cc, int end, const struct credit_sent *sent);
-
-/* There is no memory to remember it. */
-void credit_rnr_not_kept(struct credit_conn *cc, int end, const struct flow_send *send,
-                         uint32_t xid, int requester);
 
 static inline void credit_rnr_describe(struct credit_sent *sent, const struct flow_send *send,
                                        uint32_t xid, int requester)
@@ -41,7 +38,7 @@ static inline bool credit_rnr_oldest_acked(const struct credit_sender *sender)
 }
 
 /* The ring grows as long as it is small and nothing in it was acknowledged, and else goes round.
- * NULL: no memory for the first. */
+ */
 static RPCRDMA_INLINE struct credit_sent *credit_rnr_next(struct flow_memory *memory,
                                                           struct credit_sender *sender)
 {
@@ -50,8 +47,6 @@ static RPCRDMA_INLINE struct credit_sent *credit_rnr_next(struct flow_memory *me
     if (sender->count == sender->size && sender->size < CREDIT_RNR_SENDS &&
         !credit_rnr_oldest_acked(sender))
         credit_rnr_room(memory, sender);
-    if (sender->size == 0)
-        return NULL;
     if (sender->count < sender->size)
         sender->count++;
     sent = &sender->sends[sender->next];
@@ -72,10 +67,6 @@ static RPCRDMA_INLINE void credit_rnr_sent(struct credit_conn *cc, int end,
     if (flow_conn_public_const(cc->conn)->carrier == RPCRDMA_CARRIER_IWARP)
         return; /* it has no RNR Nak */
     sent = credit_rnr_next(&cc->credits->context->memory, sender);
-    if (!sent) {
-        credit_rnr_not_kept(cc, end, send, xid, requester);
-        return;
-    }
     /* Where it stays: copying what was just stored in parts stalls for 10 ns. */
     credit_rnr_describe(sent, send, xid, requester);
     if (sender->rnr)
