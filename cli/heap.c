@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 /* A large page is in memory as a whole: one that was begun and is not filled is lost. So the heap
- * has them from LEAST bytes on, which few captures take, and up to MOST. */
-enum { MIB = 1 << 20, LEAST = 8 * MIB, MOST = 32 * MIB };
+ * has them from LEAST bytes on, which few captures take (what is read ahead is below that, and not
+ * filled), and up to MOST. */
+enum { MIB = 1 << 20, LEAST = 5 * MIB, MOST = 40 * MIB };
 
 static struct {
     char *begin, *top;
