@@ -45,6 +45,17 @@ static void on_message(void *context, const struct rpcrdma_flow_message *message
         sink->message(sink->context, message);
 }
 
+static void on_plain_message(void *context, const struct rpcrdma_connection *connection,
+                             int sender_end, bool is_call)
+{
+    struct pipeline *pipeline = context;
+    const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
+
+    pipeline->messages++;
+    if (sink->plain_message)
+        sink->plain_message(sink->context, connection, sender_end, is_call);
+}
+
 static void on_finding(void *context, const struct rpcrdma_connection *connection,
                        const struct rpcrdma_finding *finding)
 {
@@ -166,6 +177,7 @@ struct rpcrdma_flow_sink pipeline_flow_sink(struct pipeline *pipeline)
         .context = pipeline,
         .replies_only = sink->replies_only,
         .without_findings = sink->without_findings,
+        .plain_message = sink->plain_message || !sink->message ? on_plain_message : NULL,
     };
 }
 

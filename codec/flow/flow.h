@@ -171,6 +171,12 @@ struct rpcrdma_flow_sink {
     /* not NULL: `message` and `transaction` are given only what has findings; messages that have
      * none are counted here. It outlives the flow */
     uint64_t *without_findings;
+    /* not NULL, and without_findings is: a plain message is given here, in less time, and not to
+     * `message`: a Call (is_call) or a Reply of version 1, without chunks, whole in one Send and
+     * without findings. Not of every connection, and not in order with the messages of others. It
+     * has no effect where the sink has `rpc` or `partial` */
+    void (*plain_message)(void *context, const struct rpcrdma_connection *connection,
+                          int sender_end, bool is_call);
 };
 
 struct rpcrdma_flow_config {

@@ -40,7 +40,7 @@ struct rpcrdma_flow {
     uint64_t changes;  /* what quick.c knows of directions holds while it is the same; from 1 */
     bool counts;       /* of each connection's credits account is kept */
     bool counts_only;  /* credits are all that is wanted of a message */
-    bool plain_unseen; /* nobody sees a plain message: quick.c */
+    bool plain_unseen; /* nobody sees what a plain message is made of: quick.c */
     bool overfull;     /* the connection in hand keeps as much as it may: its gaps are given up */
     bool said_limit;
     bool stopped;                   /* rpcrdma_flow_stop */

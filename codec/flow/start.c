@@ -45,8 +45,10 @@ static bool start_stages(struct rpcrdma_flow *flow, const struct rpcrdma_flow_co
         flow->credits = flow_credits_new(context, flow->messages, !config->credits);
     flow->counts = config->credits;
     flow->counts_only = config->credits && !rpcs && !config->delivery && !sink->message;
-    flow->plain_unseen = flow->counts_only || (rpcs && (!sink->message || sink->without_findings) &&
-                                               !sink->partial && !sink->rpc);
+    flow->plain_unseen =
+        flow->counts_only ||
+        (rpcs && (!sink->message || sink->without_findings || sink->plain_message) &&
+         !sink->partial && !sink->rpc);
     return !rpcs == !flow->rpcs && credits == (flow->credits != NULL);
 }
 

@@ -5,7 +5,7 @@
 
 /* One Send of a connection -> one plain message: what flow_message_make does with it, as far as
  * that is not for those who see messages. They are given only those that break something, and one
- * that may is not taken here. */
+ * that may is not taken here; of the others they are told, or these are counted. */
 
 /* What the first messages of a connection settle is settled: its version, who calls. Nothing is
  * open that a message could end. */
@@ -66,11 +66,17 @@ static RPCRDMA_INLINE bool reply(struct flow_messages *messages, struct flow_con
 
 /* As flow_message_emit, of one that breaks nothing. */
 static RPCRDMA_INLINE void pass(const struct flow_messages *messages, struct message_conn *mc,
-                                uint64_t frame)
+                                const struct rpcrdma_connection *pub,
+                                const struct flow_plain *message)
 {
-    if (mc->last_emitted < frame)
-        mc->last_emitted = frame;
-    ++*messages->context->sink.without_findings;
+    const struct rpcrdma_flow_sink *sink = &messages->context->sink;
+
+    if (mc->last_emitted < message->send->frame)
+        mc->last_emitted = message->send->frame;
+    if (sink->without_findings)
+        ++*sink->without_findings;
+    else
+        sink->plain_message(sink->context, pub, message->sender, message->is_call);
 }
 
 RPCRDMA_HOT bool flow_message_plain(struct flow_messages *messages, struct flow_conn *conn,
@@ -107,6 +113,6 @@ RPCRDMA_HOT bool flow_message_plain(struct flow_messages *messages, struct flow_
     mc->speaks[out->sender] = true;
     pub->messages++;
     if (messages->rpcs_followed && messages->context->sink.message)
-        pass(messages, mc, send->frame);
+        pass(messages, mc, pub, out);
     return true;
 }

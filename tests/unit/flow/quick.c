@@ -20,7 +20,7 @@ struct disturbance {
 
 struct world {
     uint64_t log; /* of all that came out, in order */
-    uint64_t frame, messages, transactions, findings, quick;
+    uint64_t frame, messages, seen, transactions, findings, quick;
 };
 
 static void note(struct world *world, uint64_t value)
@@ -382,18 +382,44 @@ static void on_payload_stream(void *context, const struct rpcrdma_payload_stream
     note(context, stream->call ? stream->call->procedure : UINT64_MAX);
 }
 
-/* RPCs are followed, and nobody sees messages, or (told) those that break something. */
-static struct world follow(const struct disturbance *by, bool told, bool plain)
+/* Of messages in any order. */
+static void see(struct world *world, const struct rpcrdma_connection *connection, int sender_end,
+                bool is_call)
+{
+    world->messages++;
+    world->seen += connection->number << 8 | (uint32_t)(sender_end + 1) << 1 | is_call;
+}
+
+static void on_message_seen(void *context, const struct rpcrdma_flow_message *message)
+{
+    see(context, message->connection, message->sender_end,
+        message->direction == RPCRDMA_DIRECTION_CALL);
+}
+
+static void on_plain_message(void *context, const struct rpcrdma_connection *connection,
+                             int sender_end, bool is_call)
+{
+    see(context, connection, sender_end, is_call);
+}
+
+/* Who sees messages, where RPCs are followed. */
+enum audience { NOBODY, OF_FINDINGS, OF_ALL, AUDIENCES };
+
+static struct world follow(const struct disturbance *by, enum audience audience, bool plain)
 {
     struct world world = {.log = 0};
     uint64_t passed = 0;
+    bool told = audience == OF_FINDINGS, seen = audience == OF_ALL;
     struct rpcrdma_flow_config config = {.all = true, .credits = told, .delivery = true};
-    struct rpcrdma_flow_sink sink = {.message = told ? on_message : NULL,
+    struct rpcrdma_flow_sink sink = {.message = told   ? on_message
+                                                : seen ? on_message_seen
+                                                       : NULL,
                                      .finding = on_finding,
                                      .transaction = on_transaction,
                                      .payload_stream = told ? NULL : on_payload_stream,
                                      .credits = told ? on_credits : NULL,
                                      .without_findings = told ? &passed : NULL,
+                                     .plain_message = seen ? on_plain_message : NULL,
                                      .context = &world};
     struct rpcrdma_flow *flow;
 
@@ -413,12 +439,14 @@ static struct world follow(const struct disturbance *by, bool told, bool plain)
 
 static void compare_followed(const struct disturbance *by)
 {
-    for (int told = 0; told < 2; told++) {
-        struct world plain = follow(by, told, true), made = follow(by, told, false);
+    for (enum audience of = NOBODY; of < AUDIENCES; of++) {
+        struct world plain = follow(by, of, true), made = follow(by, of, false);
 
         assert_int_equal(made.quick, 0);
         assert_true(plain.quick > 0 || by->other == HALF || by->again);
         assert_int_equal(plain.transactions, made.transactions);
+        assert_int_equal(plain.messages, made.messages);
+        assert_int_equal(plain.seen, made.seen);
         assert_int_equal(plain.log, made.log);
     }
 }
@@ -433,9 +461,10 @@ static void test_undisturbed(void **state)
     compare(&none);
     compare_counts(&none);
     compare_followed(&none);
-    quick = follow(&none, false, true);
+    quick = follow(&none, NOBODY, true);
     assert_int_equal(quick.quick, OPS / PER_RPC - 1);
     assert_int_equal(quick.transactions, OPS / PER_RPC);
+    assert_int_equal(follow(&none, OF_ALL, true).messages, 2 * (OPS / PER_RPC));
     assert_int_equal(count(&none, true, true).messages, OPS / PER_RPC - 1);
 }
 
@@ -460,7 +489,7 @@ static void test_answered_again(void **state)
     const struct disturbance again = {.again = true};
 
     (void)state;
-    assert_true(follow(&again, true, true).quick > 0);
+    assert_true(follow(&again, OF_FINDINGS, true).quick > 0);
     compare_followed(&again);
 }
 
