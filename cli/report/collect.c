@@ -171,7 +171,8 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
         return;
     before = &report_trouble(tally)->resent_packets[end];
     if (path->retransmitted > *before) {
-        report_bin_at(r, op->time_ns)->resent += path->retransmitted - *before;
+        if (r->timeline)
+            report_bin_at(r, op->time_ns)->resent += path->retransmitted - *before;
         report_note_loss(tally->trouble, end, op->time_ns);
     }
     *before = path->retransmitted;
@@ -198,7 +199,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     note_spent(r, t);
     report_note_connection(r, t);
     report_note_slowest(r, &rpc);
-    if (t->has_latency) {
+    if (t->has_latency && r->timeline) {
         struct report_bin *bin = report_bin_at(r, t->call_time_ns);
 
         bin->rpcs++;
@@ -241,19 +242,27 @@ static bool unknown_answer(const struct rpcrdma_flow_message *m)
             (m->direction == RPCRDMA_DIRECTION_CALL && m->reverse));
 }
 
+/* Who comes first has its detail, where there is not room for all. And where its client's group is
+ * will be looked at with the transaction. */
+static inline void note_sender(struct report *r, struct report_tally *tally,
+                               const struct rpcrdma_connection *connection, int sender_end,
+                               bool call)
+{
+    if (tally && !tally->detail)
+        report_detail(r, tally);
+    if (call)
+        groups_expect_soon(r->clients, &connection->end[sender_end].address);
+    else
+        groups_expect(r->clients, &connection->end[1 - sender_end].address);
+}
+
 static void note_message(struct report *r, const struct rpcrdma_flow_message *m, bool chunk)
 {
     struct report_tally *tally = report_tally_of(r, m->connection);
     bool call = m->direction == RPCRDMA_DIRECTION_CALL;
 
-    if (m->sender_end >= 0) {
-        const struct rpcrdma_endpoint *end = m->connection->end;
-
-        if (call)
-            groups_expect_soon(r->clients, &end[m->sender_end].address);
-        else
-            groups_expect(r->clients, &end[1 - m->sender_end].address);
-    }
+    if (m->sender_end >= 0)
+        note_sender(r, tally, m->connection, m->sender_end, call);
     if (call && report_begins_rpc(m))
         *(chunk ? &r->calls_chunk : &r->calls_inline) += 1;
     else if (m->direction == RPCRDMA_DIRECTION_REPLY && report_begins_rpc(m))
@@ -282,6 +291,20 @@ static void on_message(void *context, const struct rpcrdma_flow_message *m)
         note_rule(r, &m->findings[i]);
 }
 
+/* As on_message, of what is known of such a one. */
+static void on_plain_message(void *context, const struct rpcrdma_connection *connection,
+                             int sender_end, bool call)
+{
+    struct report *r = context;
+    struct report_tally *tally = report_tally_of(r, connection);
+
+    r->one_way += connection->paired_by == RPCRDMA_PAIRED_NOT;
+    note_sender(r, tally, connection, sender_end, call);
+    *(call ? &r->calls_inline : &r->replies_inline) += 1;
+    if (tally)
+        tally->messages++;
+}
+
 static void on_finding(void *context, const struct rpcrdma_connection *connection,
                        const struct rpcrdma_finding *finding)
 {
@@ -305,9 +328,11 @@ struct rpcrdma_flow_sink report_sink(struct report *r)
                                       .message = on_message,
                                       .finding = on_finding,
                                       .credits = report_credits,
-                                      .credit_point = report_credit_point,
+                                      .credit_point = r->timeline ? report_credit_point : NULL,
                                       .transaction = on_transaction,
                                       .payload_stream = on_payload_stream,
+                                      /* a kernel's records are compared with each message */
+                                      .plain_message = r->kernel ? NULL : on_plain_message,
                                       .context = r};
 }
 

@@ -43,6 +43,7 @@ static int report_on(struct options *options, const struct choice *choice, const
             report->slow_ns = (int64_t)(choice->slow_ms * 1e6);
         report->kernel = kernel;
         report->point = point;
+        report->timeline = choice->html != NULL;
         sink = report_sink(report);
         pipeline.op_context = report;
         pipeline.op_done_unusual = true; /* what report_op tells of is */

@@ -483,7 +483,8 @@ struct report {
     uint64_t calls_inline, calls_chunk, replies_inline, replies_chunk;
     uint64_t one_way; /* messages whose sender or peer is not known */
 
-    /* timelines: bins double in width when they do not suffice */
+    /* timelines: bins double in width when they do not suffice. Only HTML shows them */
+    bool timeline;
     struct report_bin bins[REPORT_BINS];
     int64_t bin_ns;
     unsigned n_bins;
