@@ -195,12 +195,83 @@ static void asked_again(struct flow_conn *conn, const struct rpcrdma_op *op)
     life->has_down = false;
 }
 
+/* Its REP passed just before this REQ: the capture has the two directions from two ports, whose
+ * times do not fit. */
+static bool asked_late(const struct flow_conns *conns, const struct flow_conn *conn,
+                       const struct rpcrdma_op *op)
+{
+    return conn && conn->accepted && !conn->has_start_psn[0] && !conn->pub.closed &&
+           !conn->dir[0] && !replayed(op) && !conn->replayed && op->connect->qpn != 0 &&
+           conns->context->time_ns - conn->pub.first_time_ns <= FLOW_REORDER_NS;
+}
+
+/* What the server sent meanwhile to the QP that the REQ names, a connection of its own by then. */
+static struct flow_direction *answered_before(const struct flow_conns *conns,
+                                              const struct flow_conn *conn,
+                                              const struct rpcrdma_op *op)
+{
+    const struct rpcrdma_op_connect *c = op->connect;
+    struct flow_path path = path_to_sender(op, c->qpn);
+    struct flow_direction *dir = flow_direction_lookup(conns->streams, &path);
+
+    return conn->dir[1] && c->has_start_psn && dir && dir->conn && !dir->conn->by_cm &&
+                   !dir->paired && dir->conn->id > conn->id && has_begun(dir, c->start_psn)
+               ? dir
+               : NULL;
+}
+
+/* What a REQ says of its connection. */
+static void asked(struct flow_conn *conn, const struct rpcrdma_op *op)
+{
+    const struct rpcrdma_op_connect *c = op->connect;
+
+    conn->pub.life.requests = 1;
+    conn->pub.service_port = c->port;
+    conn->start_psn[0] = c->start_psn;
+    conn->has_start_psn[0] = c->has_start_psn && !replayed(op);
+    conn->path_mtu = conn->pub.path_mtu = c->path_mtu;
+    for (int end = 0; end < 2; end++)
+        if (conn->dir[end])
+            conn->dir[end]->pmtu = c->path_mtu;
+}
+
+static struct flow_conn *request_after_accept(struct flow_conns *conns, struct flow_conn *conn,
+                                              const struct rpcrdma_op *op)
+{
+    struct flow_direction *dir = answered_before(conns, conn, op);
+
+    if (dir) {
+        conn_pair(conns, conn->dir[1], dir);
+    } else {
+        dir = fresh_direction(conns, op, op->connect->qpn);
+        if (!dir)
+            return NULL;
+        conn_attach(conns, conn, 0, dir);
+        conn_pair_half_open(conns, conn, false);
+        if (conn->dir[1])
+            flow_conn_wait_over(conns, conn, FLOW_WAIT_PEER);
+    }
+    asked(conn, op);
+    conn->pub.paired_by = conn->dir[1] ? RPCRDMA_PAIRED_CM : RPCRDMA_PAIRED_NOT;
+    start(conn, 0);
+    conn_private_data(conn, 0, op);
+    if (conn->class != CONN_RPCRDMA) {
+        conn_set_up_class(conns, conn, class_of(conns, conn, op));
+        if (conn->class != CONN_UNCLASSIFIED)
+            flow_conn_wait_over(conns, conn, FLOW_WAIT_CLASS);
+    }
+    flow_conn_touch(conns, conn);
+    return conn;
+}
+
 static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     const struct rpcrdma_op_connect *c = op->connect;
     struct flow_conn *conn = by_comm_id(conns, &op->src, &op->dst, c->local_comm_id);
     struct flow_direction *dir = NULL;
 
+    if (asked_late(conns, conn, op))
+        return request_after_accept(conns, conn, op);
     if (conn) {
         asked_again(conn, op);
         flow_conn_touch(conns, conn);
@@ -216,22 +287,16 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
         return NULL;
     conn->by_cm = true;
     conn->replayed = replayed(op);
-    conn->pub.life.requests = 1;
     conn->pub.end[0].address = op->src;
     conn->pub.end[1].address = op->dst;
     conn->comm_id[0] = c->local_comm_id;
     conn->has_comm_id[0] = true;
-    conn->pub.service_port = c->port;
-    conn->start_psn[0] = c->start_psn;
-    conn->has_start_psn[0] = c->has_start_psn && !replayed(op);
     conn->registered = flow_table_put(&conns->cm, &conns->context->memory,
                                       flow_address_key(&op->src, &op->dst, c->local_comm_id), conn);
     flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
-    if (dir) {
+    if (dir)
         conn_attach(conns, conn, 0, dir);
-        dir->pmtu = c->path_mtu;
-    }
-    conn->path_mtu = conn->pub.path_mtu = c->path_mtu;
+    asked(conn, op);
     conn_pair_half_open(conns, conn, true);
     conn_private_data(conn, 0, op);
     conn_set_up_class(conns, conn, class_of(conns, conn, op));
@@ -389,6 +454,8 @@ struct flow_conn *flow_setup_obstacle(struct flow_conns *conns, const struct rpc
         return NULL;
     if (op->kind == RPCRDMA_OP_CONNECT) {
         conn = by_comm_id(conns, &op->src, &op->dst, c->local_comm_id);
+        if (asked_late(conns, conn, op))
+            return answered_before(conns, conn, op) ? NULL : earlier_of_qp(conns, op, conn);
         if (conn)
             return sent_again(conn, op) ? NULL : conn;
         return earlier_of_qp(conns, op, NULL);
