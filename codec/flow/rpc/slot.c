@@ -137,6 +137,8 @@ static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         slot->last = request_of(t);
     }
     t->slot = slot;
+    if (t->pub.reply_frame != 0) /* its Reply passed before it */
+        rpc_slot_answered(t);
     if (rpc_session_beyond(rpcs, t, &slots))
         t->slot_doubt |= RPC_SLOT_BEYOND;
 }
