@@ -149,9 +149,11 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
 
     if (msg->kind == RPCRDMA_KIND_ERROR) {
         account = cc->side[peer].account;
-        /* no grant unless it answers a Call (RFC 8167 section 4.1) */
+        /* no grant unless it answers a Call (RFC 8167 section 4.1), which may pass behind it */
         call = credit_conn_call(cc->credits, message->call);
-        if (!account || !rpcrdma_credit_call_is_open(call))
+        if (!account || (!rpcrdma_credit_call_is_open(call) &&
+                         (message->message->direction != RPCRDMA_DIRECTION_REPLY ||
+                          !message->call || message->call_known)))
             return -1;
         by_reply(cc, peer, message->send, message->call, msg->credits, at);
         return peer;

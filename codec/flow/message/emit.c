@@ -201,6 +201,13 @@ static bool is_followed(const struct making *m)
             (kind >= RPCRDMA_KIND_CALL_EXTERNAL && kind <= RPCRDMA_KIND_REPLY_INLINE));
 }
 
+/* Of version 1: paired.c takes it for the answer to a Call that passes behind it. */
+static bool is_error_first(const struct making *m)
+{
+    return m->to->message.kind == RPCRDMA_KIND_ERROR && m->to->message.version == 1 &&
+           message_calls_followed(m->messages);
+}
+
 static RPCRDMA_INLINE void find_direction(struct making *m)
 {
     struct rpcrdma_flow_message *out = &m->to->out;
@@ -280,7 +287,7 @@ static void match_call(struct making *m)
         return; /* its receiver drops it: draft-ietf-nfsv4-rpcrdma-version-two-07 section 7 */
     event->call =
         flow_call_find(m->messages, m->conn, is_call ? m->sender : 1 - m->sender, msg->xid);
-    if (!event->call && is_followed(m))
+    if (!event->call && (is_followed(m) || is_error_first(m)))
         event->call =
             is_call ? message_call_add(m->messages, m->conn, m->sender, msg->xid)
                     : message_unmatched_add(m->messages, m->conn, 1 - m->sender, msg->xid, m->send);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/message/message_state.h"
 
+#include "flow/delivery/delivery.h"
 #include "wire/cursor.h"
 
 /*
@@ -58,8 +59,13 @@ message_direction_paired(const struct flow_messages *messages, struct flow_conn 
         return RPCRDMA_DIRECTION_CALL;
     if (message_call_outstanding(messages, conn, 1 - sender, msg->xid))
         return RPCRDMA_DIRECTION_REPLY;
+    /* An error that passes before its Call, where Acks show that the times of the two directions do
+     * not fit: in version 1 only a Responder sends one */
     if (!rpc)
-        return RPCRDMA_DIRECTION_UNKNOWN;
+        return msg->version == 1 && towards && towards->delivery &&
+                       flow_delivery_acked_early(towards->delivery)
+                   ? RPCRDMA_DIRECTION_REPLY
+                   : RPCRDMA_DIRECTION_UNKNOWN;
     /* Only a Call advertises what is to be read (but for RFC 5666's Read-Read Replies, which answer
      * a Call that was seen or not) */
     if (reads)

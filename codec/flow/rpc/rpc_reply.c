@@ -15,6 +15,23 @@ static void respond(struct flow_rpcs *rpcs, struct rpc_transaction *t, const str
     rpc_finish(rpcs, t);
 }
 
+/* An RDMA error, of this frame, answers it. */
+static void refuse(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                   const struct rpcrdma_message *msg, uint64_t frame)
+{
+    enum { OFF_ERROR = 16 };
+    const struct rpcrdma_error_desc *desc = rpcrdma_dialect_error(msg->dialect, msg->error.code);
+
+    t->pub.error = true;
+    if (msg->present & RPCRDMA_HAS_ERROR)
+        rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_RPC_ERROR, frame,
+                           OFF_ERROR + (msg->present & RPCRDMA_HAS_FLAGS ? 4 : 0),
+                           desc ? desc->name : "an unknown error", msg->error.code, 0, 0);
+    else
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_ERROR_CUT, frame, NULL, 0, 0, 0);
+    rpc_finish(rpcs, t);
+}
+
 /* The Reply that waited has all, or has waited long enough. */
 void rpc_reply_release(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
@@ -25,7 +42,10 @@ void rpc_reply_release(struct flow_rpcs *rpcs, struct rpc_transaction *t)
                              .time_ns = t->reply.time_ns};
 
     rpc_unhold_reply(rpcs, t);
-    respond(rpcs, t, &a);
+    if (t->reply.message.kind == RPCRDMA_KIND_ERROR)
+        refuse(rpcs, t, &t->reply.message, t->reply.frame);
+    else
+        respond(rpcs, t, &a);
 }
 
 /* The Reply that waits has all it waited for. */
@@ -146,26 +166,44 @@ RPCRDMA_APART void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn,
     }
 }
 
+/* It passes before its Call, which may follow. */
+static void error_first(struct flow_rpcs *rpcs, struct flow_conn *conn,
+                        const struct flow_message *m)
+{
+    int caller = 1 - m->sender;
+    uint32_t xid = m->message->message->xid;
+    struct rpc_transaction *t;
+
+    if (m->message->direction != RPCRDMA_DIRECTION_REPLY || !m->call || m->call_known ||
+        rpc_sendings_answers(conn, caller, xid))
+        return;
+    t = rpc_begin(rpcs, conn, caller, xid, m->call);
+    if (!t)
+        return;
+    note_reply(rpcs, t, m);
+    if (!keep_reply(rpcs, t, m)) {
+        refuse(rpcs, t, m->message->message, m->send->frame);
+        return;
+    }
+    rpc_hold_reply(rpcs, t);
+    if (rpcs->n_held > RPC_HELD)
+        rpc_reply_release(rpcs, oldest_held(rpcs));
+}
+
 /* RDMA_ERROR ends what it answers; it comes from the Responder (RFC 8166 section 4.5). */
 void rpc_error(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
     struct rpc_transaction *t = rpc_transaction_find(rpcs, conn, 1 - m->sender, msg->xid);
-    const struct rpcrdma_error_desc *desc;
-    enum { OFF_ERROR = 16 };
 
-    if (!t || !t->has_call)
+    if (!t) {
+        error_first(rpcs, conn, m);
         return;
-    desc = rpcrdma_dialect_error(msg->dialect, msg->error.code);
+    }
+    if (!t->has_call)
+        return;
     note_reply(rpcs, t, m);
-    t->pub.error = true;
-    if (msg->present & RPCRDMA_HAS_ERROR)
-        rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_RPC_ERROR, m->send->frame,
-                           OFF_ERROR + (msg->present & RPCRDMA_HAS_FLAGS ? 4 : 0),
-                           desc ? desc->name : "an unknown error", msg->error.code, 0, 0);
-    else
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_ERROR_CUT, m->send->frame, NULL, 0, 0, 0);
-    rpc_finish(rpcs, t);
+    refuse(rpcs, t, msg, m->send->frame);
 }
 
 /* RDMA_DONE: the Requester has pulled the Reply's read list (RFC 5666 section 3.8). */
