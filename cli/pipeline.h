@@ -73,6 +73,11 @@ struct pipeline {
 
     bool unlisted; /* a sink without `message` needs no count of them: less is made of each */
 
+    /* a sink's, of transactions: Replies that passed 0.1 ms and more before their Calls, and how
+     * long at most. They are told among the doubts */
+    uint64_t early_replies;
+    int64_t early_ns;
+
     /* for sinks to read */
     struct view_clock clock;
     uint64_t messages;     /* so far; not where they are unlisted */

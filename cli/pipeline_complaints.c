@@ -146,6 +146,14 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
               own->set_back, own->set_back == 1 ? "" : "s", (double)own->set_back_ns / 1e9);
     if (own->parts.back > 0)
         doubt_parts(pipeline);
+    if (pipeline->early_replies > 0)
+        doubt(pipeline, pipeline->doubts,
+              "%" PRIu64 " Repl%s before %s, by up to %.3f ms: the clocks of the two "
+              "directions, from two ports or hosts, differ by that and more, and lengths of time "
+              "from one to the other are wrong by it, or left out",
+              pipeline->early_replies, pipeline->early_replies == 1 ? "y passes" : "ies pass",
+              pipeline->early_replies == 1 ? "its Call" : "their Calls",
+              (double)pipeline->early_ns / 1e6);
     if (own->files && own->files->inputs[0])
         doubt_clocks(pipeline);
     if (too_deep > 0) {

@@ -98,11 +98,15 @@ static void delayed(struct report *r, const struct report_connection *c)
     for (int server = 1; server >= 0; server--) {
         uint64_t n = n_acks(c, server);
         int64_t quick = report_ack_time(c, server, 5), most = report_ack_time(c, server, 25);
+        /* so far apart are the clocks of Replies and of what answers them */
+        int64_t apart = server ? 0 : r->pipeline->early_ns;
         const char *of = server      ? "Acks of Calls"
                          : is_tcp(c) ? "responses to Read requests"
                                      : "Acks of Replies";
         char how[120], median[32] = "at least";
 
+        if (apart > 0 && quick < apart + REPORT_SLOW_ACK_NS)
+            continue;
         if (c->brief_acks[server].count == 0)
             snprintf(median, sizeof(median), "median %.1f ms", ms(report_ack_time(c, server, 50)));
         if (quick >= (is_tcp(c) && !server ? REPORT_LONG_ACK_NS : REPORT_SLOW_ACK_NS)) {

@@ -178,11 +178,26 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
     *before = path->retransmitted;
 }
 
+/* The capture has it the wrong way round. */
+static void note_early_reply(struct report *r, const struct rpcrdma_transaction *t)
+{
+    const int64_t least_ns = 100000; /* the queues of one port are less apart */
+    int64_t sent_ns = t->reply.transmissions > 0 ? t->reply.first_time_ns : t->reply_time_ns;
+    int64_t ns = time_less(t->call_time_ns, sent_ns);
+
+    if (t->has_response || t->retransmitted || t->call.transmissions > 1 || ns < least_ns)
+        return;
+    r->pipeline->early_replies++;
+    r->pipeline->early_ns = MAX(r->pipeline->early_ns, ns);
+}
+
 static void on_transaction(void *context, const struct rpcrdma_transaction *t)
 {
     struct report *r = context;
     struct rpc rpc = details_of(r->details, t);
 
+    if (t->reply_frame != 0 && t->reply_frame < t->call_frame)
+        note_early_reply(r, t);
     if (t->has_latency)
         groups_expect_latency(r->clients, rpc_client(t), t->latency_ns);
     r->rpcs++;

@@ -190,7 +190,7 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
     struct report_slow *slow = callback ? &r->slow_client : &r->slow_server;
     int64_t half = t->latency_ns / 2, waited = t->phases.data_peer_ns;
     int64_t own =
-        t->has_phases ? t->phases.server_ns : t->latency_ns - (t->has_rdma ? t->rdma_ns : 0);
+        t->has_phases ? t->phases.server_ns : t->response_ns - (t->has_rdma ? t->rdma_ns : 0);
     bool responder = own > half || is_long(r, own), reads;
 
     if (!t->has_latency || t->latency_ns < r->slow_ns)

@@ -60,6 +60,29 @@ class TwoPorts(CommandTest):
                     self.assertAlmostEqual(one['latency_ns'], whole[one['xid']], delta=4 * MICRO * 1000, msg=(name, late))
                 self.run_command('check', path, errors=1)
 
+    def test_server_early(self):
+        """Replies, errors and REPs before what they answer: the same RPCs, which take as long, and report says why."""
+        for name in ('roce-nfs41-callback', 'roce-nfs3-mini', 'roce-long-call'):
+            whole = {one['xid']: one for one in self.lines('rpcs', '--json', capture(name))}
+            connections = len(self.lines('connections', '--json', capture(name)))
+            causes = [one['cause'] for one in self.lines('report', '--json', capture(name))[0]['causes']]
+            for early in (1, 10):
+                path = self.late(self.packets(name), '192.168.77.1', -early * 1000 * MICRO)
+                rpcs = self.lines('rpcs', '--json', path)
+                self.assertEqual({one['xid'] for one in rpcs}, set(whole))
+                for one in rpcs:
+                    self.assertAlmostEqual(one['latency_ns'], whole[one['xid']]['latency_ns'], msg=(name, early, one['xid']),
+                                           delta=early * 1000 * MICRO if one['direction'] == 'reverse' else 0)
+                    self.assertEqual(one.get('error'), whole[one['xid']].get('error'))
+                self.assertEqual(len(self.lines('connections', '--json', path)), connections)
+                report, = [json.loads(line) for line in self.run_command('report', '--json', path, errors=1).splitlines()]
+                self.assertEqual([one['cause'] for one in report['causes']], causes, (name, early))
+                self.assertRegex(report['problems'][0], r'[0-9]+ Replies pass before their Calls, by up to [0-9.]+ ms: the clocks of the '
+                                 'two directions, from two ports or hosts, differ')
+                found = self.run_command('check', '--json', path, status=1 if name == 'roce-long-call' else 0)
+                self.assertEqual({finding['rule'] for line in found.splitlines() for finding in json.loads(line)['findings']
+                                  if finding['severity'] != 'note'}, {'rpc-error'} if name == 'roce-long-call' else set())
+
 
 if __name__ == '__main__':
     main()

@@ -305,6 +305,25 @@ void rpc_timing_delivered(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         rpc_delivery_find(t, &t->reply_place, &pub->reply);
 }
 
+/* The Reply passed before its Call, as the times of the two directions do not fit. The Call and the
+ * Reply's Ack are in one direction: that is a length of time. How much of it each end took is not
+ * known, but where it is much longer than the two are apart. */
+RPCRDMA_RARE static void replied_early(struct rpc_transaction *t)
+{
+    enum { MUCH = 20 };
+    struct rpcrdma_transaction *pub = &t->pub;
+
+    if (pub->reply.state != RPCRDMA_DELIVERED || pub->reply_time_ns < pub->call_time_ns)
+        return;
+    pub->has_latency = true;
+    pub->latency_ns = pub->reply_time_ns - pub->call_time_ns;
+    phases(t);
+    if (pub->call_time_ns - pub->reply.first_time_ns <= pub->latency_ns / MUCH)
+        return;
+    pub->has_phases = false;
+    pub->phases = (struct rpcrdma_phases){0};
+}
+
 void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     struct rpcrdma_transaction *pub = &t->pub;
@@ -320,6 +339,8 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         pub->reply_time_ns = pub->reply.time_ns;
     if (pub->reply.arrived_frame != 0 && pub->reply.arrived_ns > pub->reply_time_ns)
         pub->reply_time_ns = pub->reply.arrived_ns;
+    if (!pub->has_response && pub->reply_frame != 0 && pub->reply_frame < pub->call_frame)
+        replied_early(t);
     if (!pub->has_response || pub->reply_time_ns < pub->call_time_ns)
         return; /* there is none, or the clock was set back */
     pub->has_latency = pub->reply.state != RPCRDMA_NOT_DELIVERED;
