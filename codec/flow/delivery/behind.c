@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/transmission.h"
 
+#include "flow/context/context.h"
 #include "wire/hot.h"
 
 /* A request that stands before what was expected next: it was retransmitted, and why; or it comes
@@ -27,7 +28,7 @@ static enum flow_recovery_cause cause(const struct flow_delivery *d, const struc
     if (d->naked && d->not_ready)
         return FLOW_RECOVERY_NOT_READY;
     if (d->naked)
-        return d->rare->nak_at < d->through ? FLOW_RECOVERY_UNKNOWN : FLOW_RECOVERY_LOST;
+        return d->rare->nak_at < d->through && !gap ? FLOW_RECOVERY_UNKNOWN : FLOW_RECOVERY_LOST;
     if (op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered)
         return lacks(d, t, at) ? FLOW_RECOVERY_RESPONSE : FLOW_RECOVERY_UNKNOWN;
     if (gap)
@@ -116,7 +117,7 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
     t->at = TRANSMISSION_AT(at);
     t->refused = false;
-    if (!t->delivered || t->read) {
+    if (!t->delivered || t->read || gap) {
         t->last_frame = TRANSMISSION_FRAME(op->frame);
         t->last_ns = op->time_ns;
         if (d->taps) /* what passed both places was lost behind them, or something before it was */
@@ -141,6 +142,18 @@ static void came(struct flow_delivery *d, struct rpcrdma_path *path, uint64_t at
     } while (at < end && transmission_fill(d, at, end - at, filled));
 }
 
+/* The Ack of it, or of what was sent behind it, passed a moment before it, and others do: the times
+ * of the two directions do not fit, and it is what that Ack acknowledges. */
+static bool acked_just_before(const struct flow_delivery *d, const struct filled *filled,
+                              int64_t time_ns)
+{
+    int64_t ns;
+
+    return filled->arrived && flow_delivery_acked_early(d) != 0 &&
+           !__builtin_sub_overflow(time_ns, filled->arrived_ns, &ns) && ns >= 0 &&
+           ns <= FLOW_REORDER_NS;
+}
+
 RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
                                   const struct rpcrdma_op *op, uint64_t at, uint32_t packets)
 {
@@ -152,6 +165,10 @@ RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delive
     if (!path)
         return;
     if (origin_behind(d, op->ip_id, &filled, op->time_ns) == ORIGIN_AGAIN) {
+        if (acked_just_before(d, &filled, op->time_ns)) {
+            came(d, path, at, at + packets, op->kind == RPCRDMA_OP_READ_REQUEST, &filled);
+            gap = true;
+        }
         path->lost += gap;
         again(memory, d, op, at, gap);
         return;

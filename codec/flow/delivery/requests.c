@@ -15,7 +15,8 @@
  */
 
 enum { ANOTHER_QP = 1 << 20, FIRST_POSITION = 1 << 25 };
-enum { FEW_MISSING = 64 }; /* not captured, at the ends of what was */
+enum { EARLY_MOST = 1024 }; /* packets of a large message whose Ack passed a moment before it */
+enum { FEW_MISSING = 64 };  /* not captured, at the ends of what was */
 
 RPCRDMA_RARE static void start(struct flow_delivery *d, uint32_t psn)
 {
@@ -205,14 +206,15 @@ RPCRDMA_RARE static void acked_before(struct flow_delivery *d, const struct rpcr
     const struct extra *extra = delivery_extra(d);
     const struct transmission *t = transmission_newest(d);
     int64_t early_ns;
+    bool just_now = extra->early_frame != 0 &&
+                    !__builtin_sub_overflow(op->time_ns, extra->early_ns, &early_ns) &&
+                    early_ns >= 0 && early_ns <= FLOW_REORDER_NS;
 
-    if (at + FLOW_ACK_EARLY < d->through) {
+    if (at + (just_now ? EARLY_MOST : FLOW_ACK_EARLY) < d->through) {
         d->through = at; /* an Ack of what was not sent: its receiver ignored it, too */
         return;
     }
-    if (!t || t->open || t->last >= d->through || extra->early_frame == 0 ||
-        __builtin_sub_overflow(op->time_ns, extra->early_ns, &early_ns) || early_ns < 0 ||
-        early_ns > FLOW_REORDER_NS)
+    if (!t || t->open || t->last >= d->through || !just_now)
         return;
     transmission_answered_before(d, extra->early_frame, op->time_ns);
 }

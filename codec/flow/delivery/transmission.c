@@ -144,7 +144,7 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
             continue;
         left = hole->first + hole->count - first;
         after = left > count ? left - count : 0;
-        *filled = (struct filled){left - after, hole->time_ns, hole->arrived};
+        *filled = (struct filled){left - after, hole->time_ns, hole->arrived, hole->arrived_ns};
         if (!hole->arrived)
             not_missing(d, filled->count);
         hole->count = first - hole->first;
@@ -197,7 +197,7 @@ static uint64_t responded(const struct flow_delivery *d, const struct hole *hole
 }
 
 /* What is missing of that and has arrived was not captured, unless it comes yet. */
-static void uncaptured(struct flow_delivery *d, uint64_t last)
+static void uncaptured(struct flow_delivery *d, uint64_t last, int64_t time_ns)
 {
     for (int i = 0; i < HOLES; i++) {
         struct hole *hole = &d->rare->holes[i], *before;
@@ -222,9 +222,11 @@ static void uncaptured(struct flow_delivery *d, uint64_t last)
             rest.count -= count;
             room = free_hole(d->rare, hole);
             hole->arrived = true;
+            hole->arrived_ns = time_ns;
             *(room ? room : hole) = rest;
         } else {
             hole->arrived = true;
+            hole->arrived_ns = time_ns;
         }
     }
 }
@@ -238,13 +240,17 @@ void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint
         rare->holes = flow_alloc(memory, HOLES * sizeof(*rare->holes));
     if (!rare || !rare->holes)
         return;
-    *room_for_hole(rare, NULL) =
-        (struct hole){first, count, time_ns, false, delivery_extra(d)->skipped_end, d->answer_next};
+    *room_for_hole(rare, NULL) = (struct hole){.first = first,
+                                               .count = count,
+                                               .time_ns = time_ns,
+                                               .skipped_end = delivery_extra(d)->skipped_end,
+                                               .answer_next = d->answer_next};
     if (d->acks)
         return;
     rare->unacked_gaps += count;
     rare->path.uncaptured += count;
-    uncaptured(d, d->through - 1); /* responses to some have passed: see uncaptured_reads */
+    uncaptured(d, d->through - 1,
+               time_ns); /* responses to some have passed: see uncaptured_reads */
 }
 
 /* The newest message, of which this acknowledges what passed: more of its packets are to come. */
@@ -268,7 +274,7 @@ static void answered_in_part(struct transmission *t, uint64_t frame, int64_t tim
 void transmission_end(struct flow_delivery *d)
 {
     if (delivery_holes(d))
-        uncaptured(d, d->through - 1);
+        uncaptured(d, d->through - 1, d->answered_ns);
 }
 
 /* It was there at `ns`, as the answer at time_ns shows. */
@@ -367,7 +373,7 @@ RPCRDMA_HOT bool transmission_answered(struct flow_delivery *d, uint64_t last, u
         return false;
     d->through = last + 1;
     if (delivery_holes(d))
-        uncaptured(d, last);
+        uncaptured(d, last, time_ns);
     t = transmission_pending(d);
     if (!t || t->last != last || t->open || t->times != 1 || t->found)
         return several_answered(d, last, frame, time_ns,

@@ -82,8 +82,9 @@ enum {
 
 struct hole {
     uint64_t first, count;
-    int64_t time_ns; /* when it was found */
-    bool arrived;    /* it was acknowledged, so it was not captured, or will come out of order */
+    int64_t time_ns;    /* when it was found */
+    bool arrived;       /* it was acknowledged, so it was not captured, or will come out of order */
+    int64_t arrived_ns; /* then */
     uint64_t skipped_end, answer_next; /* of flow_delivery, when it was found */
 };
 
@@ -92,6 +93,7 @@ struct filled {
     uint64_t count;
     int64_t found_ns; /* when the hole was found */
     bool arrived;
+    int64_t arrived_ns;
 };
 
 /* Two are a cache line. */

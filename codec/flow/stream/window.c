@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/delivery.h"
 #include "flow/stream/stream_state.h"
 
 /*
@@ -239,8 +240,14 @@ static bool is_hopeless(const struct flow_streams *streams, const struct stream 
 {
     int64_t now = streams->context->time_ns, waited = now - TAILQ_FIRST(&s->reorder)->time_ns;
 
-    if (s->evident && (s->evident_packets >= REORDER_PACKETS || now - s->evident_ns > REORDER_NS))
+    /* where Acks stand before what they acknowledge it is a matter of time alone */
+    if (s->evident && s->pub.delivery && flow_delivery_acked_early(s->pub.delivery) != 0) {
+        if (now - s->evident_ns > FLOW_REORDER_NS)
+            return true;
+    } else if (s->evident &&
+               (s->evident_packets >= REORDER_PACKETS || now - s->evident_ns > REORDER_NS)) {
         return true;
+    }
     return waited >= (s->pub.paired ? PATIENCE_NS : PATIENCE_ONE_WAY_NS);
 }
 

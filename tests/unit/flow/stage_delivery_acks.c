@@ -48,6 +48,48 @@ static void an_ack_of_nothing(void **state)
     path_is(0, 0, 0, 0, 0);
 }
 
+/* The two directions are milliseconds apart: what was lost comes again just behind its Ack. It was
+ * not missing from the capture. */
+static void lost_and_acked_before_it_passes(void **state)
+{
+    (void)state;
+    send_one(PSN - 1);
+    ack(PSN);
+    send_one(PSN);
+    for (uint32_t late = 0; late < 2; late++) {
+        uint32_t lost = PSN + 1 + 2 * late;
+
+        send_one(lost + 1);
+        answer(RPCRDMA_OP_NAK, lost, RPCRDMA_NAK_PSN_SEQUENCE);
+        now += 2 * MS;
+        ack(lost + 1);
+        now += late ? 60 * MS : 5 * MS;
+        send_one(lost);
+        path_is(1 + late, 1, 0, 0, late);
+    }
+    assert_true(find(PSN + 1, PSN + 1).lost);
+}
+
+/* 200 packets pass behind their Ack, 8 ms after it. */
+static void acked_long_before_it_passes(void **state)
+{
+    enum { N = 200 };
+    int64_t sent;
+
+    (void)state;
+    send_one(PSN);
+    ack(PSN);
+    ack(PSN + N);
+    now += 6 * MS;
+    for (uint32_t i = 1; i < N; i++)
+        send_part(PSN + i, i == 1 ? RPCRDMA_OP_FIRST : 0);
+    send_part(PSN + N, RPCRDMA_OP_LAST | RPCRDMA_OP_ACK_REQUEST);
+    sent = now;
+    assert_int_equal(find(PSN + 1, PSN + N).state, RPCRDMA_DELIVERED);
+    assert_int_equal(find(PSN + 1, PSN + N).time_ns, sent);
+    path_is(0, 0, 0, 0, 0);
+}
+
 /* Neither the Ack of a message was captured nor the next message, which the next Ack acknowledges
  * long after: it does not say how long the first one took. One that was sent last does. */
 static void an_ack_of_what_was_not_captured(void **state)
@@ -348,6 +390,8 @@ int main(void)
         TEST(an_ack_covers_all_before_it),
         TEST(an_ack_of_nothing),
         TEST(an_ack_of_what_was_not_captured),
+        TEST(lost_and_acked_before_it_passes),
+        TEST(acked_long_before_it_passes),
         TEST(an_ack_that_may_be_a_nak),
         TEST(acks_that_may_be_naks_prove_nothing),
         TEST(no_ack_that_is_whole),
