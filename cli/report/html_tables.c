@@ -32,13 +32,15 @@ static void group_row(const struct group *g, double span, struct out *out)
     const struct latency *l = &g->latency;
     double n = g->n_phases > 0 ? (double)g->n_phases : 1;
 
-    html_put(out,
-             "<td>%" PRIu64 "</td><td>%.1f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>"
-             "<td>%.3f</td><td>%.3f</td><td>%.3f</td>",
-             g->calls, span > 0 ? (double)g->calls / span : 0,
-             span > 0 ? (double)(g->call_bytes + g->reply_bytes) / span / 1e6 : 0,
-             ms(latency_mean(l)), ms(latency_percentile(l, 50)), ms(latency_percentile(l, 95)),
-             ms(latency_percentile(l, 99)), ms(l->max_ns));
+    html_put(out, "<td>%" PRIu64 "</td><td>%.1f</td><td>%.3f</td>", g->calls,
+             span > 0 ? (double)g->calls / span : 0,
+             span > 0 ? (double)(g->call_bytes + g->reply_bytes) / span / 1e6 : 0);
+    if (l->count > 0)
+        html_put(out, "<td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>",
+                 ms(latency_mean(l)), ms(latency_percentile(l, 50)), ms(latency_percentile(l, 95)),
+                 ms(latency_percentile(l, 99)), ms(l->max_ns));
+    else
+        out_literal(out, "<td></td><td></td><td></td><td></td><td></td>");
     if (g->n_phases > 0)
         html_put(out, "<td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>",
                  (double)g->phases.call_ns / n / 1e6, (double)g->phases.server_ns / n / 1e6,

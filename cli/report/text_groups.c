@@ -73,31 +73,46 @@ static const char *ms(char text[16], double ns)
     return number(text, ns / 1e6);
 }
 
+/* "-": of none of them it is known. */
+static const char *ms_of(char text[16], bool known, double ns)
+{
+    if (known)
+        return ms(text, ns);
+    snprintf(text, 16, "%6s", "-");
+    return text;
+}
+
 /* How many, how fast. */
 static void rates(const struct group *g, double span, struct out *out, const char *name)
 {
     const struct latency *l = &g->latency;
+    const bool known = l->count > 0;
     char t[7][16];
 
     report_line(out, "  %6" PRIu64 " %s %s  %s %s %s %s %s  %s", g->calls,
                 number(t[0], span > 0 ? (double)g->calls / span : 0),
                 number(t[1], span > 0 ? (double)(g->call_bytes + g->reply_bytes) / span / 1e6 : 0),
-                ms(t[2], (double)latency_mean(l)), ms(t[3], (double)latency_percentile(l, 50)),
-                ms(t[4], (double)latency_percentile(l, 95)),
-                ms(t[5], (double)latency_percentile(l, 99)), ms(t[6], (double)l->max_ns), name);
+                ms_of(t[2], known, (double)latency_mean(l)),
+                ms_of(t[3], known, (double)latency_percentile(l, 50)),
+                ms_of(t[4], known, (double)latency_percentile(l, 95)),
+                ms_of(t[5], known, (double)latency_percentile(l, 99)),
+                ms_of(t[6], known, (double)l->max_ns), name);
 }
 
 /* Where the mean went, and what failed. */
 static void parts(const struct group *g, struct out *out, const char *name)
 {
-    double n = g->n_phases > 0 ? (double)g->n_phases : 1;
+    const bool known = g->n_phases > 0;
+    double n = known ? (double)g->n_phases : 1;
     char t[5][16];
 
     report_line(out, "  %s %s %s %s %s  %6" PRIu64 " %6" PRIu64 " %6" PRIu64 "  %s",
-                ms(t[0], (double)g->phases.call_ns / n), ms(t[1], (double)g->phases.server_ns / n),
-                ms(t[2], (double)g->phases.data_ns / n), ms(t[3], (double)g->phases.reply_ns / n),
-                ms(t[4], (double)g->stalled_ns / n), g->retransmitted, g->unanswered, g->errors,
-                name);
+                ms_of(t[0], known, (double)g->phases.call_ns / n),
+                ms_of(t[1], known, (double)g->phases.server_ns / n),
+                ms_of(t[2], known, (double)g->phases.data_ns / n),
+                ms_of(t[3], known, (double)g->phases.reply_ns / n),
+                ms_of(t[4], known, (double)g->stalled_ns / n), g->retransmitted, g->unanswered,
+                g->errors, name);
 }
 
 static void titles(struct out *out, const char *what)

@@ -218,6 +218,17 @@ class Renamed(CommandTest):
         self.assertEqual(paths([p for p in packets if not (one := roce.parse(p.data, p.length)) or one.opcode != roce.ACK]), whole)
 
 
+class ClientAlone(CommandTest):
+    """What the client sends alone: no Call has an answer."""
+
+    def test_report_has_no_latency(self):
+        path = os.path.join(self.folder, 'client.pcap')
+        pcap.write(path, [p for p in self.packets() if p.data[30:34] == bytes([192, 168, 77, 1])])
+        rows = [line for line in self.run_command('report', path).splitlines() if line.endswith('NFS V3 ACCESS')]
+        self.assertEqual([row.split()[3:8] for row in rows[:1]], [['-'] * 5])
+        self.assertEqual([row.split()[:5] for row in rows[1:2]], [['-'] * 5])
+
+
 class Extract(CommandTest):
     def out(self, name):
         return os.path.join(self.folder, name)
