@@ -117,7 +117,7 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
     t->at = TRANSMISSION_AT(at);
     t->refused = false;
-    if (!t->delivered || t->read || gap) {
+    if (!t->delivered || t->read || gap || delivery_acked_ahead(d, t, op->time_ns)) {
         t->last_frame = TRANSMISSION_FRAME(op->frame);
         t->last_ns = op->time_ns;
         if (d->taps) /* what passed both places was lost behind them, or something before it was */
@@ -142,16 +142,17 @@ static void came(struct flow_delivery *d, struct rpcrdma_path *path, uint64_t at
     } while (at < end && transmission_fill(d, at, end - at, filled));
 }
 
-/* The Ack of it, or of what was sent behind it, passed a moment before it, and others do: the times
- * of the two directions do not fit, and it is what that Ack acknowledges. */
-static bool acked_just_before(const struct flow_delivery *d, const struct filled *filled,
-                              int64_t time_ns)
+static bool ahead(const struct flow_delivery *d, int64_t acked_ns, int64_t now)
 {
     int64_t ns;
 
-    return filled->arrived && flow_delivery_acked_early(d) != 0 &&
-           !__builtin_sub_overflow(time_ns, filled->arrived_ns, &ns) && ns >= 0 &&
-           ns <= FLOW_REORDER_NS;
+    return flow_delivery_acked_early(d) != 0 && !__builtin_sub_overflow(now, acked_ns, &ns) &&
+           ns >= 0 && ns <= FLOW_REORDER_NS;
+}
+
+bool delivery_acked_ahead(const struct flow_delivery *d, const struct transmission *t, int64_t now)
+{
+    return t && t->delivered && !t->read && ahead(d, t->delivered_ns, now);
 }
 
 RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
@@ -165,7 +166,7 @@ RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delive
     if (!path)
         return;
     if (origin_behind(d, op->ip_id, &filled, op->time_ns) == ORIGIN_AGAIN) {
-        if (acked_just_before(d, &filled, op->time_ns)) {
+        if (filled.arrived && ahead(d, filled.arrived_ns, op->time_ns)) {
             came(d, path, at, at + packets, op->kind == RPCRDMA_OP_READ_REQUEST, &filled);
             gap = true;
         }

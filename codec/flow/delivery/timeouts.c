@@ -88,6 +88,8 @@ void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
     path->timeout_ns += silence;
     if (gap || d->asking || read) {
         unanswered = read && !gap && t && t->read && !t->found && at >= d->answer_next;
+    } else if (delivery_acked_ahead(d, t, op->time_ns)) {
+        unanswered = false;
     } else if (acked_late(t, op->time_ns, silence)) {
         path->late_timeouts++;
         path->late_timeout_ns += silence;

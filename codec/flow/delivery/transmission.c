@@ -315,7 +315,7 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
         if (t->first > last)
             break;
         again |= t->times > 1 || t->found;
-        asked |= t->asked;
+        asked |= t->asked || t->open; /* its last packet does */
         if (t->last_ns > latest)
             latest = t->last_ns;
         if (t->last > last || goes_on(d, end, last)) {
@@ -339,11 +339,16 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
     return end > was;
 }
 
-/* What was answered has not passed: it was not captured, or comes yet, and when it was sent is not
- * known. What passed before it may have had an answer of its own, which was not captured either. */
-static int64_t before_gap(int64_t waits_ns)
+/* Where what was answered has not passed: it was not captured, or comes yet, and when it was sent
+ * is not known. What passed before it may have had an answer of its own, which was not captured
+ * either; but not a part of a message that goes on. */
+RPCRDMA_RARE static int64_t waits_at(const struct flow_delivery *d, uint64_t last, int64_t waits_ns)
 {
-    return waits_ns < LATE_NS ? waits_ns : LATE_NS;
+    const struct transmission *newest = transmission_newest(d);
+
+    return last >= d->next && !d->loose && !(newest && newest->open) && waits_ns > LATE_NS
+               ? LATE_NS
+               : waits_ns;
 }
 
 /* One record that was sent once, as mostly. */
@@ -376,8 +381,7 @@ RPCRDMA_HOT bool transmission_answered(struct flow_delivery *d, uint64_t last, u
         uncaptured(d, last, time_ns);
     t = transmission_pending(d);
     if (!t || t->last != last || t->open || t->times != 1 || t->found)
-        return several_answered(d, last, frame, time_ns,
-                                last >= d->next && !d->loose ? before_gap(waits_ns) : waits_ns);
+        return several_answered(d, last, frame, time_ns, waits_at(d, last, waits_ns));
     one_answered(d, t, frame, time_ns, waits_ns);
     return true;
 }

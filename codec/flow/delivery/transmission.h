@@ -422,6 +422,9 @@ bool icrc_differs(const struct recent *a, const struct recent *b);
 void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
                      const struct rpcrdma_op *op, uint64_t at, uint32_t packets);
 
+/* Its Ack passed a moment before it comes again, as others pass before what they acknowledge: the
+ * times of the two directions do not fit, and it is what that Ack acknowledges. */
+bool delivery_acked_ahead(const struct flow_delivery *d, const struct transmission *t, int64_t now);
 /* timeouts.c: after silence this is retransmitted; `gap`: it had not passed. d->rare is there. */
 void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
                         const struct rpcrdma_op *op, uint64_t at, bool gap);

@@ -70,6 +70,29 @@ static void lost_and_acked_before_it_passes(void **state)
     assert_true(find(PSN + 1, PSN + 1).lost);
 }
 
+/* Likewise what passed, and whose last packet was lost: all of it comes again after a timer, just
+ * behind the Ack. */
+static void timed_out_and_acked_before_it_passes(void **state)
+{
+    int64_t sent;
+
+    (void)state;
+    send_one(PSN - 1);
+    ack(PSN);
+    send_one(PSN);
+    send_part(PSN + 1, RPCRDMA_OP_FIRST);
+    now += 700 * MS;
+    ack(PSN + 2);
+    now += 2 * MS;
+    send_part(PSN + 1, RPCRDMA_OP_FIRST);
+    sent = now;
+    send_part(PSN + 2, RPCRDMA_OP_LAST | RPCRDMA_OP_ACK_REQUEST);
+    assert_int_equal(path_to(d)->timeouts, 1);
+    assert_int_equal(path_to(d)->late_timeouts, 0);
+    assert_int_equal(find(PSN + 1, PSN + 2).transmissions, 2);
+    assert_int_equal(find(PSN + 1, PSN + 2).last_time_ns, sent + 10 * US);
+}
+
 /* 200 packets pass behind their Ack, 8 ms after it. */
 static void acked_long_before_it_passes(void **state)
 {
@@ -391,6 +414,7 @@ int main(void)
         TEST(an_ack_of_nothing),
         TEST(an_ack_of_what_was_not_captured),
         TEST(lost_and_acked_before_it_passes),
+        TEST(timed_out_and_acked_before_it_passes),
         TEST(acked_long_before_it_passes),
         TEST(an_ack_that_may_be_a_nak),
         TEST(acks_that_may_be_naks_prove_nothing),
