@@ -137,7 +137,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 const struct command command_capture = {
     .name = "capture",
-    .arguments = "-i DEV -w OUT.pcapng",
+    .arguments = "-i DEV|FILE... -w OUT.pcapng",
     .what = "RDMA device or network interface -> file; -D lists devices; --slice",
     .details = "Writes pcapng. -r FILE takes packets from a file instead, to slice or filter it. "
                "Ends by itself (-a, -c) or by a signal; what was captured is in the file.",

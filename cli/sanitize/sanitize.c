@@ -302,7 +302,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 const struct command command_sanitize = {
     .name = "sanitize",
-    .arguments = "FILE -o OUT.pcapng",
+    .arguments = "FILE... -o OUT.pcapng",
     .what = "a capture without file data, names, credentials and addresses, to be shared",
     .details = "What is not known is left out, or zeros. Sizes, times and what was done stay, and "
                "so does what\nother commands say of it. docs/sharing.md says what the result still "
