@@ -180,11 +180,13 @@ static void print_help(GOptionContext *context)
     g_free(help);
 }
 
-/* Of an option that takes a name, which is empty: as of a script's variable that is not set. */
+/* Of an option that takes a name, which is empty: as of a script's variable that is not set. What
+ * is wrong with an expression, its reader shows. */
 static const char *unnamed(const GOptionEntry *own)
 {
     for (; own && own->long_name; own++)
-        if (own->arg == G_OPTION_ARG_FILENAME) {
+        if (own->arg == G_OPTION_ARG_FILENAME &&
+            g_strcmp0(own->arg_description, "EXPRESSION") != 0) {
             const char *name = *(char **)own->arg_data;
 
             if (name && !*name)
