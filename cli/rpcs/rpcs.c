@@ -125,6 +125,19 @@ static int moment_option(const struct command *command, const char *name, const 
                      name, text);
 }
 
+/* Of times that are written alike; of others, that is known with the capture alone. */
+static int check_order(const struct command *command, const struct choice *choice,
+                       const struct rpcs *rpcs)
+{
+    const struct moment *since = &rpcs->since, *until = &rpcs->until;
+
+    if (since->kind != until->kind || since->kind == MOMENT_NONE || since->kind == MOMENT_OF_YEAR ||
+        until->ns >= since->ns)
+        return OPTIONS_GO_ON;
+    return bad_usage(command, "--until \"%s\" is before --since \"%s\"", choice->until,
+                     choice->since);
+}
+
 static int sort_option(const struct command *command, struct rpcs *rpcs, const char *name)
 {
     static const char *const names[] = {
@@ -150,6 +163,8 @@ static int choose(const struct command *command, struct rpcs *rpcs, const struct
         status = moment_option(command, "--since", choice->since, &rpcs->since);
     if (status == OPTIONS_GO_ON)
         status = moment_option(command, "--until", choice->until, &rpcs->until);
+    if (status == OPTIONS_GO_ON)
+        status = check_order(command, choice, rpcs);
     if (status == OPTIONS_GO_ON)
         status = sort_option(command, rpcs, choice->sort);
     if (status != OPTIONS_GO_ON)

@@ -199,6 +199,19 @@ static void show(struct trace *trace, const struct options *options, struct out 
         tell_others(trace);
 }
 
+/* An XID in hexadecimal digits without 0x is taken for another one: the text shows which. */
+static void tell_not_found(const struct trace *trace, const struct options *options)
+{
+    const char *input = options_input(options), *others = options_and_others(options);
+
+    if (trace->by_xid)
+        complain("%s%s: no RPC has the XID 0x%08x", input, others, trace->xid);
+    else if (trace->by_frame)
+        complain("%s%s: no RPC is known to have packet %" PRIu64, input, others, trace->frame);
+    else
+        complain("%s%s: no RPC has a latency", input, others);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct options options = {0};
@@ -242,7 +255,7 @@ static int run(const struct command *command, int argc, char **argv)
         trace->details = details_new(most / 8);
         status = kernel_end(trace->kernel, pipeline_run(&trace->pipeline, &sink));
         if (!trace->one.found && status == EXIT_DONE && trace->pipeline.messages > 0) {
-            complain("%s%s: no such RPC", options_input(&options), options_and_others(&options));
+            tell_not_found(trace, &options);
             status = EXIT_UNUSABLE;
         } else if (trace->one.found) {
             show(trace, &options, &out);

@@ -196,6 +196,13 @@ class Selection(ListTest):
                               check=True).stdout.decode().strip()
         self.assertEqual(self.objects('--since', f'{year}.{middle % 10**9:09d}Z', capture()), want)
 
+    def test_since_after_until(self):
+        """That is a mistake, and no capture without RPCs."""
+        for since, until in (('20', '10'), ('@1795166210', '@1795166209.5'), ('12:00', '11:59'),
+                             ('2026-11-22T07:15:30Z', '2026-11-22T09:15:29+02:00')):
+            self.run_command('rpcs', '--since', since, '--until', until, capture(), status=2)
+            self.assertIn(f'--until "{until}" is before --since "{since}"', self.stderr)
+
     def test_offsets(self):
         """RFC 3339 section 5.6: hours of an offset are at most 23, minutes 59."""
         path = self.moved(1795165200, 1000)  # 2026-11-20 09:00 UTC, 20 s apart

@@ -97,6 +97,13 @@ class Trace(CommandTest):
         for frame, xid in enumerate((1, 1, 2, 2, 1, 1, 2, 2), 1):
             self.assertIn(f'XID 0x{xid:08x}', self.run_command('trace', '--frame', str(frame), self.path), frame)
 
+    def test_not_found(self):
+        """What was looked for is said: an XID without 0x is a decimal number."""
+        for arguments, said in ((('--xid', '49928884'), 'no RPC has the XID 0x02f9dab4'),
+                                (('--frame', '1'), 'no RPC is known to have packet 1')):
+            self.run_command('trace', *arguments, capture(), status=2)
+            self.assertEqual(self.stderr, f'rpcrdma: {capture()}: {said}\n')
+
     def test_first_with_an_xid(self):
         """A Call without Reply, sent again on the next connections: the first is what was asked for, though it ends last."""
         out, clock = [], talk.Clock()
