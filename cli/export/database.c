@@ -88,6 +88,29 @@ static bool lock_others_out(struct database *db)
     return false;
 }
 
+/* Whether the last step can write to the folder, without the rights that it has no more then:
+ * SQLite makes a journal beside the database. Else it was said. */
+static bool folder_is_writable(const struct database *db)
+{
+    pid_t child = fork();
+    char error[200];
+    int reason;
+
+    if (child < 0) {
+        complain("no process to look at %s: %s", db->folder, strerror(errno));
+        return false;
+    }
+    if (child > 0) {
+        reason = wait_for(child, "looks at the folder");
+        if (reason != 0)
+            complain("%s: %s", db->name.given, strerror(reason));
+        return reason == 0;
+    }
+    if (!privilege_drop_to_folder(db->fd, error, sizeof(error)))
+        _exit(EPERM);
+    _exit(faccessat(db->fd, ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno);
+}
+
 /* What an unprivileged process wrote is read without privileges, too. */
 static int make_indexes(const struct database *db)
 {
@@ -193,6 +216,8 @@ static int export_into(struct database *db, int (*fill)(void *context, struct st
 {
     int status, finished;
 
+    if (!folder_is_writable(db))
+        return EXIT_UNUSABLE;
     if (!has_content(db->name.resolved))
         create_for_owner(db);
     if (!lock_others_out(db))
