@@ -26,48 +26,58 @@ void merge_stats(const struct source *source, struct source_stats *out)
     out->packets = merge->frame;
 }
 
-/* "-1.500000000": seconds, with the sign. */
-static void seconds(int64_t ns, char text[32])
+/* What its clock is against the reference's: that file's name comes behind. */
+static void clock_said(char *text, size_t size, const struct overlap_file *file)
 {
-    uint64_t absolute = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    int64_t ns = file->offset_ns;
+    uint64_t apart = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
 
-    snprintf(text, 32, "%s%" PRIu64 ".%09u", ns < 0 ? "-" : "", absolute / 1000000000,
-             (unsigned)(absolute % 1000000000));
+    if (ns == 0)
+        snprintf(text, size, "agrees with");
+    else
+        snprintf(text, size, "is %" PRIu64 ".%09u s %s", apart / 1000000000,
+                 (unsigned)(apart % 1000000000), ns < 0 ? "behind" : "ahead of");
+}
+
+static void drift_said(char *text, size_t size, const struct overlap_file *file)
+{
+    double ppm = (double)file->drift_ppb / 1e3, size_ppm = ppm < 0 ? -ppm : ppm;
+    double over_ns = (double)time_less(file->last_ns, file->first_ns);
+
+    snprintf(text, size,
+             "; its clock also runs %.1f ppm %s, which is not corrected: %.3f ms in the %.1f s of "
+             "the file",
+             size_ppm, ppm < 0 ? "slower" : "faster", size_ppm * over_ns / 1e12, over_ns / 1e9);
 }
 
 void merge_report(const struct source *source, void (*line)(void *, const char *), void *context)
 {
     const struct merge *merge = (const struct merge *)source;
-    char text[1024], offset[32];
+    char text[1024], clock[64], drift[160];
 
     for (size_t i = 0; i < merge->n_parts; i++) {
         const struct part *part = &merge->parts[i];
         const struct overlap_file *file = merge->overlap.files ? &merge->overlap.files[i] : NULL;
+        const char *reference;
 
         if (!part->shares || !file)
             continue;
-        seconds(file->offset_ns, offset);
+        reference = merge->parts[file->reference].path;
+        clock_said(clock, sizeof(clock), file);
+        drift[0] = '\0';
+        if (file->drift_ppb != 0)
+            drift_said(drift, sizeof(drift), file);
         if (file->reference == i)
             snprintf(text, sizeof(text),
-                     "%s: %" PRIu64 " of %" PRIu64 " packets were in another file before and count "
-                     "once; its clock is the reference",
-                     part->path, part->copies, part->packets_read);
+                     "%s: %" PRIu64 " of %" PRIu64 " packets were counted in another file that has "
+                     "them; all times are by the clock of this file%s",
+                     part->path, part->copies, part->packets_read, drift);
         else
             snprintf(text, sizeof(text),
-                     "%s: %" PRIu64 " of %" PRIu64 " packets were in another file before and count "
-                     "once; its clock is %s s ahead of that of %s, and was corrected",
-                     part->path, part->copies, part->packets_read, offset,
-                     merge->parts[file->reference].path);
-        if (file->drift_ppb != 0) {
-            double ppm = (double)file->drift_ppb / 1e3;
-            double over_ns = (double)time_less(file->last_ns, file->first_ns);
-            size_t at = strlen(text);
-
-            snprintf(text + at, sizeof(text) - at,
-                     "; it is %.1f ppm %s, which was not: %.3f ms over the file's %.1f s",
-                     ppm < 0 ? -ppm : ppm, ppm < 0 ? "slower" : "faster",
-                     (ppm < 0 ? -ppm : ppm) * over_ns / 1e12, over_ns / 1e9);
-        }
+                     "%s: %" PRIu64 " of %" PRIu64 " packets were counted in another file that has "
+                     "them; its clock %s that of %s%s%s",
+                     part->path, part->copies, part->packets_read, clock, reference,
+                     file->offset_ns != 0 ? ", and its times are corrected by that" : "", drift);
         line(context, text);
     }
     if (merge->overlap.replays.too_many > 0) {

@@ -67,7 +67,7 @@ class Escape(command.CommandTest):
         for name in READERS:
             status, _, err = self.said(name, self.path(), self.path(b'other' + BAD))
             self.assertEqual(status, 0)
-            self.assertIn(b'packets were in another file', err)
+            self.assertIn(b'packets were counted in another file', err)
         self.assertIn(b'no protocol violations', self.said('check', self.path())[2])
         with open(self.path(), 'wb') as out:
             out.write(command.pcap_header() + command.pcap_packet(bytes(60)))

@@ -97,7 +97,7 @@ class Several(command.CommandTest):
                         random.Random(n).shuffle(paths)
                         with self.subTest(recording, n=n, again=every is again, copies=copies):
                             lines = self.decode(*paths, errors=len(paths))
-                            said = re.findall(r': (\d+) of \d+ packets were in another', self.stderr)
+                            said = re.findall(r': (\d+) of \d+ packets were counted in another file', self.stderr)
                             self.assertEqual(sum(map(int, said)), copies)
                             self.assertEqual(self.untimed(lines), self.untimed(whole))
 
@@ -212,7 +212,9 @@ class Several(command.CommandTest):
         return self.write('server.pcap', server), self.write('client.pcap', client)
 
     def offset_said(self):
-        return float(re.search(r'its clock is (-?\d+\.\d+) s ahead', self.stderr)[1])
+        said, apart, way = re.search(r'its clock (agrees with|is (\d+\.\d+) s (ahead of|behind)) that of', self.stderr).groups()
+        self.assertEqual('its times are corrected by that' in self.stderr, apart is not None)
+        return 0 if said == 'agrees with' else float(apart) * (1 if way == 'ahead of' else -1)
 
     def test_both_sides(self):
         for name in ('roce-nfs3-mini', 'roce-nfs41-callback', 'iwarp-nfs3-mini'):
@@ -242,7 +244,7 @@ class Several(command.CommandTest):
                                        for one in true])
             for order in ((server, client), (client, server)):
                 self.decode(*order, errors=2)
-                found = re.findall(r'it is (\d+\.\d) ppm (faster|slower), which was not: (\d+\.\d+) ms over', self.stderr)
+                found = re.findall(r'its clock also runs (\d+\.\d) ppm (faster|slower), which is not corrected: (\d+\.\d+) ms in', self.stderr)
                 if ppm == 0:
                     self.assertEqual(found, [])
                     continue
@@ -268,7 +270,7 @@ class Several(command.CommandTest):
         paths = self.both_sides(packets, SECOND)
         self.decode(*paths, errors=2)
         copies = [tuple(map(int, found)) for found in
-                  re.findall(r': (\d+) of (\d+) packets were in another', self.stderr)]
+                  re.findall(r': (\d+) of (\d+) packets were counted in another file', self.stderr)]
         self.assertEqual(sum(read for _, read in copies), 2 * len(packets))
         with_ip = sum(one.data[12:14] in IP for one in packets)
         self.assertEqual(sum(copied for copied, _ in copies), with_ip)
