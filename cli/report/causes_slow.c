@@ -36,7 +36,7 @@ static struct report_cause *add_slow(struct report *r, const struct report_slow 
 
     cause->of = slow->connection ? report_numbered(r, slow->connection) : NULL;
     cause->rpcs = slow->rpcs;
-    cause->time_ns = slow->ns;
+    cause->time_ns = report_periods_ns(&slow->periods);
     cause->frame = slow->frame;
     who[0] = '\0';
     if (!slow->several_ends && one_of_several(r, &slow->end, server)) {
@@ -46,27 +46,54 @@ static struct report_cause *add_slow(struct report *r, const struct report_slow 
     return cause;
 }
 
+enum { IN_ALL = 96 };
+
+/* "30.002 s in all (2.000 s where what overlaps counts once)" */
+static const char *in_all(const struct report_slow *slow, char text[IN_ALL])
+{
+    int64_t once = report_periods_ns(&slow->periods);
+    int n = snprintf(text, IN_ALL, "%.3f s in all", report_seconds(slow->ns));
+
+    if (time_less(slow->ns, once) >= SECOND / 1000)
+        snprintf(text + n, IN_ALL - (size_t)n, " (%.3f s where what overlaps counts once)",
+                 report_seconds(once));
+    return text;
+}
+
+/* For half of that time and more data of RDMA stood still, or Acks did: the end may have, too. */
+static bool all_stood_still(const struct report_slow *slow, const struct report_periods *still)
+{
+    return report_periods_shared(&slow->periods, still) >= report_periods_ns(&slow->periods) / 2;
+}
+
+#define STOOD_STILL                                                                                \
+    "data, or Acks, stood still at the same time: the host that captured may have, or the way "    \
+    "(PAUSE frames)"
+
 static void slow_end(struct report *r, enum report_cause_id id, const struct report_slow *slow,
-                     bool nothing_lost)
+                     const struct report_periods *still, bool nothing_lost)
 {
     bool server = id == CAUSE_SERVER;
     struct report_cause *cause;
-    char who[ADDRESS_SIZE + 2];
+    char who[ADDRESS_SIZE + 2], time[IN_ALL];
     uint64_t frame;
-    bool lacks;
+    bool lacks, stood_still;
 
     if (slow->rpcs == 0)
         return;
     lacks = report_gaps(r, &frame) > 0;
-    cause = add_slow(r, slow, server, lacks ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
+    stood_still = all_stood_still(slow, still);
+    cause =
+        add_slow(r, slow, server, lacks || stood_still ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
     snprintf(cause->text, sizeof(cause->text),
-             "The %s%s was slow%s: %" PRIu64
-             " %s%s of %.3g s or more took %.3f s in all between the "
+             "The %s%s was slow%s: %" PRIu64 " %s%s of %.3g s or more took %s between the "
              "Call's arrival and the Reply, without RDMA%s.",
              server ? "server" : "client", who, server ? "" : " to answer the server", slow->rpcs,
              server ? "RPC" : "callback", plural(slow->rpcs), report_seconds(r->slow_ns),
-             report_seconds(slow->ns), nothing_lost ? " and without anything being lost" : "");
-    if (lacks)
+             in_all(slow, time), nothing_lost ? " and without anything being lost" : "");
+    if (stood_still)
+        snprintf(cause->against, sizeof(cause->against), "%s", STOOD_STILL);
+    else if (lacks)
         snprintf(cause->against, sizeof(cause->against),
                  "the capture lacks packets: RDMA, or what was sent again, may be among them");
 }
@@ -86,6 +113,7 @@ void report_slow_add(struct report_slow *sum, const struct report_slow *one)
         sum->connection = 0;
     sum->rpcs += one->rpcs;
     sum->ns = time_plus(sum->ns, one->ns);
+    report_periods_add(&sum->periods, &one->periods);
 }
 
 /* What is lost before the place of capture looks like a slow server, or like data that stood still:
@@ -144,26 +172,29 @@ static struct report_slow server_slow_apart(const struct report *r,
 }
 
 /* Where there is another cause. */
-static void slow_server_too(struct report *r)
+static void slow_server_too(struct report *r, const struct report_periods *still)
 {
     const struct slow_sum sum = sum_up(r, server_slow_apart, true);
     const struct report_slow *slow = &sum.all;
     uint64_t frame;
-    bool lost = sum.resent || report_gaps(r, &frame) > 0;
+    bool lost = sum.resent || report_gaps(r, &frame) > 0, stood_still;
     struct report_cause *cause;
-    char who[ADDRESS_SIZE + 2];
+    char who[ADDRESS_SIZE + 2], time[IN_ALL];
 
     if (slow->rpcs == 0)
         return;
-    cause = add_slow(r, slow, true, lost ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
+    stood_still = all_stood_still(slow, still);
+    cause = add_slow(r, slow, true, lost || stood_still ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
     snprintf(cause->text, sizeof(cause->text),
              "The server%s was slow, too: %s%" PRIu64
              " RPC%s of %.3g s or more, of which nothing was "
-             "sent again, took %.3f s in all between the Call's arrival and the Reply, without "
+             "sent again, took %s between the Call's arrival and the Reply, without "
              "RDMA.",
              who, report_not_looked_at(r) > 0 ? "at least " : "", slow->rpcs, plural(slow->rpcs),
-             report_seconds(r->slow_ns), report_seconds(slow->ns));
-    if (lost)
+             report_seconds(r->slow_ns), in_all(slow, time));
+    if (stood_still)
+        snprintf(cause->against, sizeof(cause->against), "%s", STOOD_STILL);
+    else if (lost)
         snprintf(
             cause->against, sizeof(cause->against),
             "packets were lost, or are not in the capture: some of this may come from what was "
@@ -188,11 +219,11 @@ static struct report_slow late_acks_of(const struct report *r, const struct repo
     return (struct report_slow){0};
 }
 
-static void late_acks(struct report *r, bool server)
+static void late_acks(struct report *r, bool server, struct report_periods *still)
 {
     const struct report_slow slow = sum_up(r, late_acks_of, server).all;
     struct report_cause *cause;
-    char who[ADDRESS_SIZE + 2];
+    char who[ADDRESS_SIZE + 2], time[IN_ALL];
 
     if (slow.rpcs == 0)
         return;
@@ -200,10 +231,11 @@ static void late_acks(struct report *r, bool server)
     cause->id = CAUSE_STALLED;
     snprintf(cause->text, sizeof(cause->text),
              "An end stood still, or the way: the %s%s was slow to acknowledge %s. %s%" PRIu64
-             " RPC%s of %.3g s or more waited %.3f s in all for that, with nothing sent again.",
+             " RPC%s of %.3g s or more waited %s for that, with nothing sent again.",
              server ? "server" : "client", who, server ? "Calls" : "Replies",
              report_not_looked_at(r) > 0 ? "at least " : "", slow.rpcs, plural(slow.rpcs),
-             report_seconds(MAX(r->slow_ns, SECOND)), report_seconds(slow.ns));
+             report_seconds(MAX(r->slow_ns, SECOND)), in_all(&slow, time));
+    report_periods_add(still, &slow.periods);
     if (slow.ns / (int64_t)slow.rpcs >= REPORT_RESEND_NS)
         snprintf(cause->against, sizeof(cause->against),
                  "the %s, whose timer should have ended long before, may be what stood still, or "
@@ -240,23 +272,23 @@ static struct report_slow paused_of(const struct report *r, const struct report_
 
 /* Data stood still, or trickled, and nothing was sent again for it: which end, or whether the way
  * did, no capture shows. */
-static void paused(struct report *r)
+static void paused(struct report *r, struct report_periods *still)
 {
     const struct report_slow slow = sum_up(r, paused_of, true).all;
     struct report_cause *cause;
-    char who[ADDRESS_SIZE + 2];
+    char who[ADDRESS_SIZE + 2], time[IN_ALL];
 
     if (slow.rpcs == 0)
         return;
     cause = add_slow(r, &slow, true, CONFIDENCE_MEDIUM, who);
     cause->id = CAUSE_STALLED;
-    snprintf(
-        cause->text, sizeof(cause->text),
-        "An end stood still, or the way, while data moved: %s%" PRIu64
-        " RPC%s of %.3g s or more took %.3f s in all from the first to the last packet of their "
-        "RDMA, at less than 1 MB/s, with nothing sent again. Which end it was does not show.",
-        report_not_looked_at(r) > 0 ? "at least " : "", slow.rpcs, plural(slow.rpcs),
-        report_seconds(MAX(r->slow_ns, SECOND)), report_seconds(slow.ns));
+    snprintf(cause->text, sizeof(cause->text),
+             "An end stood still, or the way, while data moved: %s%" PRIu64
+             " RPC%s of %.3g s or more took %s from the first to the last packet of their "
+             "RDMA, at less than 1 MB/s, with nothing sent again. Which end it was does not show.",
+             report_not_looked_at(r) > 0 ? "at least " : "", slow.rpcs, plural(slow.rpcs),
+             report_seconds(MAX(r->slow_ns, SECOND)), in_all(&slow, time));
+    report_periods_add(still, &slow.periods);
     snprintf(cause->against, sizeof(cause->against),
              "the host that captured may have stood still; PAUSE frames may have stopped the way");
 }
@@ -289,17 +321,17 @@ static void slow_reads(struct report *r)
 {
     const struct report_slow *slow = &r->slow_reads;
     struct report_cause *cause;
-    char who[ADDRESS_SIZE + 2];
+    char who[ADDRESS_SIZE + 2], time[IN_ALL];
 
     if (slow->rpcs == 0 || ways_explain(r, slow))
         return;
     cause = add_slow(r, slow, false, CONFIDENCE_MEDIUM, who);
-    snprintf(
-        cause->text, sizeof(cause->text),
-        "The client%s was slow to answer the server's RDMA Reads: %" PRIu64 " RPC%s of %.3g s or "
-        "more waited %.3f s in all between a Read request and its first response, with "
-        "nothing moving.",
-        who, slow->rpcs, plural(slow->rpcs), report_seconds(r->slow_ns), report_seconds(slow->ns));
+    snprintf(cause->text, sizeof(cause->text),
+             "The client%s was slow to answer the server's RDMA Reads: %" PRIu64
+             " RPC%s of %.3g s or "
+             "more waited %s between a Read request and its first response, with "
+             "nothing moving.",
+             who, slow->rpcs, plural(slow->rpcs), report_seconds(r->slow_ns), in_all(slow, time));
     snprintf(cause->against, sizeof(cause->against),
              "the way to the client may be long, or PAUSE frames may have stopped it: capture at "
              "the client, too");
@@ -307,18 +339,19 @@ static void slow_reads(struct report *r)
 
 void causes_of_slow_ends(struct report *r)
 {
+    struct report_periods still = {0};
     const struct report_flaws flaws = report_flaws(r);
     bool only = r->n_causes == 0;
     bool nothing_lost = only && flaws.known && flaws.retransmitted + flaws.lost == 0;
 
     for (int server = 1; server >= 0; server--)
-        late_acks(r, server);
-    paused(r);
+        late_acks(r, server, &still);
+    paused(r, &still);
     if (!only && !r->slow_told) { /* what was lost makes them look slow, too */
-        slow_server_too(r);
+        slow_server_too(r, &still);
         return;
     }
-    slow_end(r, CAUSE_SERVER, &r->slow_server, nothing_lost);
-    slow_end(r, CAUSE_CLIENT, &r->slow_client, nothing_lost);
+    slow_end(r, CAUSE_SERVER, &r->slow_server, &still, nothing_lost);
+    slow_end(r, CAUSE_CLIENT, &r->slow_client, &still, nothing_lost);
     slow_reads(r);
 }

@@ -13,6 +13,7 @@
 #include "flow/rpc.h"
 #include "kernel/kernel.h"
 #include "pipeline.h"
+#include "report/periods.h"
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
 #include "rpcs/latency.h"
@@ -133,8 +134,9 @@ struct report_refusal {
 
 /* Slow RPCs for which one end took most of the time. */
 struct report_slow {
-    uint64_t rpcs, reads; /* reads: of RDMA Reads so many at least, one for each segment */
-    int64_t ns;           /* that it took */
+    uint64_t rpcs, reads;          /* reads: of RDMA Reads so many at least, one for each segment */
+    int64_t ns;                    /* that it took, of all RPCs; ... */
+    struct report_periods periods; /* ... and when: what overlaps counts once */
     uint64_t frame;
     struct rpcrdma_address end; /* that end, of the first; */
     bool several_ends;          /* and there are others */

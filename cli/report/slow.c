@@ -54,7 +54,7 @@ void report_note_slowest(struct report *r, const struct rpc *rpc)
 }
 
 static void note_slow_one(struct report_slow *slow, const struct rpcrdma_transaction *t,
-                          const struct rpcrdma_address *end, int64_t ns)
+                          const struct rpcrdma_address *end, const struct report_period *when)
 {
     if (slow->rpcs++ == 0) {
         slow->frame = t->call_frame;
@@ -65,15 +65,35 @@ static void note_slow_one(struct report_slow *slow, const struct rpcrdma_transac
     if (slow->connection != t->connection->number)
         slow->connection = 0;
     slow->reads += MAX(t->segments, 1);
-    slow->ns = time_plus(slow->ns, ns);
+    slow->ns = time_plus(slow->ns, when->ns);
+    report_period_add(&slow->periods, when);
+}
+
+/* That long, between the Call's arrival and the Reply: the rest of that is RDMA. */
+static struct report_period inside(const struct rpcrdma_transaction *t, int64_t ns)
+{
+    const struct rpcrdma_phases *phases = &t->phases;
+    int64_t since_ns = time_plus(t->call_time_ns, phases->call_ns);
+    int64_t all_ns = time_plus(phases->server_ns, phases->data_ns);
+
+    return (struct report_period){since_ns, time_plus(since_ns, MAX(all_ns, ns)), ns};
+}
+
+static void note_responder(struct report_slow *slow, const struct rpcrdma_transaction *t,
+                           int64_t ns)
+{
+    struct report_period when = inside(t, ns);
+
+    note_slow_one(slow, t, rpc_responder(t), &when);
 }
 
 static void note_slow_reads(struct report *r, const struct rpcrdma_transaction *t)
 {
+    struct report_period when = inside(t, t->phases.data_peer_ns);
     uint32_t number = t->connection->number;
     unsigned i = 0;
 
-    note_slow_one(&r->slow_reads, t, rpc_caller(t), t->phases.data_peer_ns);
+    note_slow_one(&r->slow_reads, t, rpc_caller(t), &when);
     while (i < r->n_slow_reads_of && r->slow_reads_of[i] != number)
         i++;
     if (i == r->n_slow_reads_of && i < REPORT_SLOW_READS_OF)
@@ -105,15 +125,16 @@ static void note_late(struct report *r, const struct rpcrdma_transaction *t, boo
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
     int64_t ns = server ? t->phases.call_ns : t->phases.reply_ns;
+    int64_t since_ns = server ? t->call_time_ns : t->reply.first_time_ns;
+    struct report_period when = {since_ns, time_plus(since_ns, ns), ns};
     int server_end = report_server_end(t->connection);
     bool shown = server ? t->call.frame < t->reply_frame
                         : t->connection->life.last_call_ns <= t->reply.first_time_ns;
 
     if (tally && shown && is_long(r, ns) &&
-        nothing_resent(tally, server ? server_end : 1 - server_end,
-                       server ? t->call_time_ns : t->reply.first_time_ns))
+        nothing_resent(tally, server ? server_end : 1 - server_end, since_ns))
         note_slow_one(&report_trouble(tally)->late[server], t,
-                      server ? rpc_responder(t) : rpc_caller(t), ns);
+                      server ? rpc_responder(t) : rpc_caller(t), &when);
 }
 
 /* Between its first and its last RDMA packet next to nothing moved. False: it was quicker. */
@@ -128,7 +149,7 @@ static bool note_paused(struct report *r, const struct rpcrdma_transaction *t)
         return false;
     tally = report_tally_of(r, t->connection);
     if (tally)
-        note_slow_one(&report_trouble(tally)->paused, t, rpc_responder(t), ns);
+        note_responder(&report_trouble(tally)->paused, t, ns);
     return true;
 }
 
@@ -164,10 +185,10 @@ static void note_slow_server(struct report *r, const struct rpcrdma_transaction 
     if (!trouble || t->phases.server_ns < SECOND)
         return;
     resent_ns = MAX(trouble->resent_packets_ns[0], trouble->resent_packets_ns[1]);
-    note_slow_one(time_less(t->call_time_ns, resent_ns) > REPORT_LOSSES_NS
-                      ? apart(trouble, t->call_time_ns)
-                      : &trouble->slow_server,
-                  t, rpc_responder(t), t->phases.server_ns);
+    note_responder(time_less(t->call_time_ns, resent_ns) > REPORT_LOSSES_NS
+                       ? apart(trouble, t->call_time_ns)
+                       : &trouble->slow_server,
+                   t, t->phases.server_ns);
 }
 
 /* No part of it is long, but all of them are. */
@@ -197,9 +218,8 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
         return;
     r->slow++;
     if (responder)
-        note_slow_one(slow, t, rpc_responder(t), own);
-    reads = t->has_phases && !callback && t->read_chunk_length > 0 &&
-            (waited > half || is_long(r, waited));
+        note_responder(slow, t, own);
+    reads = t->has_phases && !callback && t->read_chunk_length > 0 && (waited > half || is_long(r, waited));
     if (reads)
         note_slow_reads(r, t);
     if (callback || !untouched(t))

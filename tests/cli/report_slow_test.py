@@ -118,6 +118,45 @@ class Slow(ConversationTest):
                 if slows == 40:
                     self.assertIn(causes['slow-server']['rpcs'], range(16, 32))
 
+    def test_at_once(self):
+        """Of RPCs that waited at the same time that counts once: in the cost, also where they are on several connections, and not
+        in the mean."""
+        def at_once(c):
+            xids = [c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE) for _ in range(15)]
+            c.clock.now += 2 * SECOND
+            for xid in xids:
+                c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        cause, = self.among(at_once)['causes']
+        self.assertEqual((cause['cause'], cause['rpcs'], cause['confidence']), ('slow-server', 15, 'high'))
+        self.assertAlmostEqual(cause['cost_ns'], 2 * SECOND, delta=SECOND // 100)
+        self.assertIn('took 30.0', cause['text'])
+        self.assertIn('(2.000 s where what overlaps counts once)', cause['text'])
+
+        def twice(c):  # ten times, so that not each by itself is kept
+            for _ in range(10):
+                at_once(c)
+                c.clock.now += SECOND
+        cause, = self.among(twice)['causes']
+        self.assertAlmostEqual(cause['cost_ns'], 20 * SECOND, delta=SECOND // 10)
+
+    def test_all_stood_still(self):
+        """RPCs without RDMA wait as long as data stands still: that was not the server alone."""
+        def still(c):
+            xids = [c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE) for _ in range(7)]
+            chunk = c.memory.chunk(4096, 4096)
+            read = c.read_call(8192, write=[chunk])
+            c.push(chunk[:1], rule_talk.data(4096))
+            c.clock.now += 60 * SECOND
+            c.push(chunk[1:], rule_talk.data(4096))
+            c.reply(read, c.read_results(8192), write=[chunk])
+            for xid in xids:
+                c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        causes = {one['cause']: one for one in self.among(still)['causes']}
+        self.assertEqual(set(causes), {'slow-server', 'stalled-end'})
+        self.assertEqual(causes['slow-server']['confidence'], 'medium')
+        self.assertIn('the host that captured may have', causes['slow-server']['against'])
+        self.assertEqual({one['cost_ns'] // SECOND for one in causes.values()}, {60})
+
     def test_stood_still(self):
         """For 5 s in a minute an end acknowledged nothing, and nothing was sent again."""
         for of_call, other, says in ((True, 'client', 'the server was slow to acknowledge Calls. 1 RPC of 1 s or more waited'),
