@@ -140,7 +140,8 @@ static void put_timing(const uint8_t *kept, tvbuff_t *tvb, proto_tree *tree)
     timing = timing_read(kept);
     if (timing.has_latency) {
         put_time(tree, RPCRDMA_FIELD_RPCS_LATENCY, tvb, timing.latency_ns);
-        put_phases(&timing, tvb, tree);
+        if (timing.has_phases)
+            put_phases(&timing, tvb, tree);
     }
     if (timing.stalled_ns > 0) {
         put_time(tree, RPCRDMA_FIELD_RPCS_STALLED, tvb, timing.stalled_ns);

@@ -44,7 +44,8 @@ enum {
 _Static_assert(COUNT <= 8 * MASK, "a bit for each");
 _Static_assert(HEADER + (COUNT + 1) * LONGEST <= UINT8_MAX, "a byte of length");
 
-#define FLAGS(X) X(has_latency) X(has_call) X(has_data) X(has_network) X(has_reply) X(exact)
+#define FLAGS(X)                                                                                   \
+    X(has_latency) X(has_phases) X(has_call) X(has_data) X(has_network) X(has_reply) X(exact)
 
 static uint32_t flags_of(const struct timing *t)
 {

@@ -24,7 +24,7 @@ struct timing {
     uint32_t stalled_from, stalled_to; /* frames */
     struct arrival call, reply;
     uint8_t stalled_by; /* enum rpcrdma_stall */
-    bool has_latency, has_call, has_data, has_network, has_reply, exact;
+    bool has_latency, has_phases, has_call, has_data, has_network, has_reply, exact;
 };
 
 /* In file scope, from the store. */

@@ -62,10 +62,13 @@ static const uint8_t *timing_of(const struct rpcrdma_transaction *from)
 
     if (from->call.transmissions == 0 && from->reply.transmissions == 0 && !from->has_phases)
         return NULL;
-    if (!from->has_phases || !from->has_latency)
+    if (!from->has_latency)
         return timing_keep(&timing);
     timing.has_latency = true;
     timing.latency_ns = from->latency_ns;
+    if (!from->has_phases)
+        return timing_keep(&timing);
+    timing.has_phases = true;
     timing.has_call = phases->has_call;
     timing.has_data = phases->has_data;
     timing.has_reply = phases->has_reply;

@@ -92,7 +92,10 @@ int64_t report_span_ns(const struct report *r)
 
 static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
 {
-    if (!t->has_phases || transaction_is_callback(t))
+    if (transaction_is_callback(t))
+        return;
+    r->n_cut += t->has_response && t->has_latency && !t->has_phases;
+    if (!t->has_phases)
         return;
     r->n_spent++;
     groups_add_phases(&r->spent, &t->phases);

@@ -116,10 +116,14 @@ void report_headline(const struct report *r, char *text, size_t size)
     else if (r->undecided && r->n_causes == 0 && r->slow_of_all > 0)
         snprintf(text, size,
                  "Undecided: %" PRIu64 " of %" PRIu64 " RPC%s took %.3g s or more, %.3f s at most, "
-                 "and nothing that was captured explains it: neither the ways nor the server took "
-                 "that long.",
+                 "and %s.",
                  r->slow_of_all, r->rpcs, plural(r->rpcs), seconds(MAX(r->slow_ns, 1000000000)),
-                 seconds(r->slow_of_all_ns));
+                 seconds(r->slow_of_all_ns),
+                 r->slow_cut > 0
+                     ? "where that time went is not known: the capture cut the chunk lists of "
+                       "Calls"
+                     : "nothing that was captured explains it: neither the ways nor the server "
+                       "took that long");
     else if (r->undecided)
         snprintf(text, size,
                  "Undecided: too little was %s to say how RPCs fare (%" PRIu64 " RPC%s, %" PRIu64
@@ -218,16 +222,25 @@ void report_time(const struct report *r, char text[REPORT_TIME])
     int at;
 
     text[0] = '\0';
-    if (all <= 0)
+    if (all <= 0 && r->n_cut == 0)
         return;
     at = concerned(r, text, REPORT_TIME);
+    if (r->n_cut > 0)
+        at += snprintf(text + at, REPORT_TIME - (size_t)at,
+                       "Where the time of %" PRIu64 " RPC%s went is not known: their Calls were "
+                       "cut within the chunk lists (capture with a larger snap length). ",
+                       r->n_cut, plural(r->n_cut));
+    if (all <= 0)
+        return;
     at += snprintf(
         text + at, REPORT_TIME - (size_t)at,
-        "Of the %.3f s that %" PRIu64 " RPC%s took, Calls were on their way for %.0f %%, the "
+        "Of the %.3f s that %" PRIu64 "%s RPC%s took, Calls were on their way for %.0f %%, the "
         "server took %.0f %%, RDMA %.0f %%, and Replies were on their way for %.0f %%; %.0f %% "
         "of all was spent stalled.",
-        all / 1e9, r->n_spent, plural(r->n_spent), 100 * (double)sum->call_ns / all,
-        100 * (double)sum->server_ns / all, 100 * (double)sum->data_ns / all,
-        100 * (double)sum->reply_ns / all, 100 * (double)r->spent_stalled_ns / all);
-    largest(r, text + at, REPORT_TIME - (size_t)at);
+        all / 1e9, r->n_spent, r->n_cut > 0 ? " other" : "", plural(r->n_spent),
+        100 * (double)sum->call_ns / all, 100 * (double)sum->server_ns / all,
+        100 * (double)sum->data_ns / all, 100 * (double)sum->reply_ns / all,
+        100 * (double)r->spent_stalled_ns / all);
+    if (r->n_cut * 10 <= r->n_spent)
+        largest(r, text + at, REPORT_TIME - (size_t)at);
 }

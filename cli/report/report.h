@@ -445,6 +445,7 @@ struct report {
     uint64_t slow;          /* such RPCs */
     uint64_t slow_of_all;   /* of those: a second and more, and no part of one is, but all are */
     int64_t slow_of_all_ns; /* the longest of these */
+    uint64_t slow_cut;      /* of these: the Call was cut, and no part is known */
     struct report_slow slow_server, slow_client;  /* of those; slow_client: of callbacks */
     struct report_slow slow_reads;                /* RDMA Reads that the client had to answer */
     uint32_t slow_reads_of[REPORT_SLOW_READS_OF]; /* on these connections, the first of them */
@@ -453,6 +454,7 @@ struct report {
     struct rpcrdma_phases spent;
     int64_t spent_stalled_ns;
     uint64_t n_spent; /* RPCs whose phases are known */
+    uint64_t n_cut;   /* whose are not: the Call was cut within its chunk lists */
 
     struct report_waits *waits; /* see later.h */
     GHashTable *errors;         /* status -> struct report_error */

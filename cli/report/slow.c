@@ -103,7 +103,7 @@ static void note_slow_reads(struct report *r, const struct rpcrdma_transaction *
 /* No loss that was seen is part of its time. */
 static bool untouched(const struct rpcrdma_transaction *t)
 {
-    return t->has_phases && t->stalled_ns == 0 && !t->retransmitted && t->call.transmissions == 1 &&
+    return t->stalled_ns == 0 && !t->retransmitted && t->call.transmissions == 1 &&
            t->reply.transmissions == 1;
 }
 
@@ -203,6 +203,16 @@ static void note_of_all(struct report *r, const struct rpcrdma_transaction *t)
     r->slow_of_all_ns = MAX(r->slow_of_all_ns, t->latency_ns);
 }
 
+/* Which part of it is long is not known. */
+static void note_cut(struct report *r, const struct rpcrdma_transaction *t)
+{
+    if (!t->has_response || t->response_ns < 0 || !is_long(r, t->latency_ns))
+        return;
+    r->slow_cut++;
+    r->slow_of_all++;
+    r->slow_of_all_ns = MAX(r->slow_of_all_ns, t->latency_ns);
+}
+
 /* What its responder took between the Call's arrival and the Reply, but for RDMA; and the others.
  */
 void report_note_responder(struct report *r, const struct rpcrdma_transaction *t)
@@ -210,16 +220,19 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
     bool callback = transaction_is_callback(t);
     struct report_slow *slow = callback ? &r->slow_client : &r->slow_server;
     int64_t half = t->latency_ns / 2, waited = t->phases.data_peer_ns;
-    int64_t own =
-        t->has_phases ? t->phases.server_ns : t->response_ns - (t->has_rdma ? t->rdma_ns : 0);
+    int64_t own = t->phases.server_ns;
     bool responder = own > half || is_long(r, own), reads;
 
     if (!t->has_latency || t->latency_ns < r->slow_ns)
         return;
     r->slow++;
+    if (!t->has_phases) {
+        note_cut(r, t);
+        return;
+    }
     if (responder)
         note_responder(slow, t, own);
-    reads = t->has_phases && !callback && t->read_chunk_length > 0 && (waited > half || is_long(r, waited));
+    reads = !callback && t->read_chunk_length > 0 && (waited > half || is_long(r, waited));
     if (reads)
         note_slow_reads(r, t);
     if (callback || !untouched(t))

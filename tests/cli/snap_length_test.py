@@ -44,7 +44,39 @@ class SnapLength(CommandTest):
             with self.subTest(name=name, n=n):
                 text = ' '.join(self.run_command('report', self.cut(name, n)).split())
                 self.assertRegex(text, r'The largest share is [^,]+, above all in NFS(ACL)? V3 \w+: ' if named else
-                                       r'The largest share is [^,.]+\. (CAPTURE|Neither)')
+                                       r'(stalled|The largest share is [^,.]+)\. (CAPTURE|Neither)')
+
+    def test_cut_chunk_lists(self):
+        """Of a Call that is cut within its chunk lists nobody knows what the server took, and what RDMA: no phases are made up, the
+        others are as without a snap length, and report says of how many RPCs it knows where their time went."""
+        for name, n in (('roce-nfs3-mini', 100), ('roce-nfs3-mini', 200), ('roce-long-call', 100), ('iwarp-nfs3-mini', 128)):
+            with self.subTest(name=name, n=n):
+                path = self.cut(name, n)
+                whole = {row['xid']: row for row in self.json('rpcs', '--json', capture(name))}
+                rows = [row for row in self.json('rpcs', '--json', path) if 'latency_ns' in row]
+                cut = [row for row in rows if 'phases' not in row]
+                for row in rows:
+                    self.assertEqual(row['latency_ns'], whole[row['xid']]['latency_ns'])
+                    if 'phases' in row:
+                        self.assertEqual(row['phases'], whole[row['xid']]['phases'], row['xid'])
+                        self.assertEqual(row['stalled_ns'], whole[row['xid']]['stalled_ns'])
+                    else:
+                        self.assertGreater(whole[row['xid']]['segments'], 0)
+                self.assertEqual(bool(cut), n < 200)
+                text = ' '.join(self.run_command('report', path).split())
+                said = f'Where the time of {len(cut)} RPCs went is not known: their Calls were cut within the chunk lists'
+                self.assertEqual(said in text, bool(cut))
+                self.assertIn(f' s that {len(rows) - len(cut)}{" other" * bool(cut)} RPCs took, ', text)
+
+    def test_slow_and_cut(self):
+        """An RPC of seconds whose parts are not known makes no server slow, and no capture healthy."""
+        packets = [one._replace(data=one.data[:100]) for one in self.packets('roce-nfs3-mini')]
+        row = next(row for row in self.json('rpcs', '--json', capture('roce-nfs3-mini')) if row.get('read_chunk_length', 0) > 8192)
+        at, path = row['reply_frame'] - 1, os.path.join(self.folder, 'slow.pcap')
+        pcap.write(path, packets[:at] + [one._replace(time_ns=one.time_ns + 3 * 10**9) for one in packets[at:]])
+        report, = self.json('report', '--json', path)
+        self.assertEqual((report['verdict'], report['causes']), ('undecided', []))
+        self.assertIn('where that time went is not known', report['text'])
 
     def test_statuses(self):
         """report says of how many Replies the NFS status was cut off: what failed there is not seen. 22 NFSv3 Replies have Write
