@@ -192,16 +192,21 @@ static void largest(const struct report *r, char *text, size_t size)
 static int concerned(const struct report *r, char *text, size_t size)
 {
     uint64_t with_credits = r->let_go.with_credits, stalls = r->let_go.stalls;
+    uint64_t of;
     GHashTableIter each;
     gpointer one;
+    bool all_known;
     int at;
 
     if (r->slow == 0)
         return 0;
+    all_known = r->latency.count >= r->answered;
+    of = all_known ? r->rpcs : r->latency.count;
     at = snprintf(text, size,
-                  "%" PRIu64 " of %" PRIu64 " RPC%s took %.3g s or more, half of all less than "
+                  "%" PRIu64 " of %" PRIu64 " RPC%s%s took %.3g s or more, half of %s less than "
                   "%.3f ms. ",
-                  r->slow, r->rpcs, plural(r->rpcs), seconds(r->slow_ns),
+                  r->slow, of, plural(of), all_known ? "" : " whose latency is known",
+                  seconds(r->slow_ns), all_known ? "all" : "these",
                   (double)latency_percentile(&r->latency, 50) / 1e6);
     g_hash_table_iter_init(&each, r->connections);
     while (g_hash_table_iter_next(&each, NULL, &one)) {

@@ -93,7 +93,8 @@ class Counts(CommandTest):
         self.run_command('capture', '-q', '-r', os.path.join(CAPTURES, 'sliced', 'loss-egress.pcapng.zst'), '-w', whole)
         packets = ngfile.read(whole).packets
         for n in range(500, len(packets) - 1, 5):
-            packets[n], packets[n + 1] = packets[n + 1], packets[n]
+            one, other = packets[n:n + 2]
+            packets[n:n + 2] = other._replace(time_ns=one.time_ns), one._replace(time_ns=other.time_ns)
         path = os.path.join(self.folder, 'swapped.pcapng')
         with open(path, 'wb') as file:
             file.write(section() + interface() + b''.join(enhanced(one.data, one.time_ns // 1000, length=one.length) for one in packets))
@@ -250,6 +251,23 @@ class Page(CommandTest):
                      'paused 1 PAUSE frame, by priority (PFC) or not'):
             self.assertIn(said, text)
             self.assertIn(said[1:].replace(' ', ': ', 1), page)
+
+    def test_not_known(self):
+        """Of one direction no latency is known, and none is 0."""
+        path = os.path.join(self.folder, 'one_way.pcap')
+        pcap.write(path, [one for one in self.packets('roce-nfs3-mini') if one.data[26:30] == bytes((192, 168, 77, 11))])
+        text = self.run_command('report', path)
+        page = self.run_command('report', '--html', '-', path)
+        for table in ('OPERATIONS', 'CLIENTS'):
+            rows = [line.split() for line in text.split(table)[1].split('\n\n')[0].splitlines()[1:]]
+            named = [row for row in rows if row[0].isdigit()]
+            self.assertTrue(named)
+            for row in named:
+                self.assertEqual(row[3:8], ['-'] * 5)
+            self.assertEqual({tuple(row[:5]) for row in rows if row[0] == '-'}, {('-',) * 5})
+            rows = page.split(f'<h2>{table.capitalize()}</h2>')[1].split('</table>')[0].split('<tr>')[2:]
+            for row in rows:
+                self.assertEqual(row.count('<td>-</td>'), 10)
 
     def test_unread(self):
         """What of the input was not read stands in every form, as standard error has it, and nothing is healthy beyond it."""
