@@ -304,6 +304,12 @@ struct lacking {
     bool one_way;
 };
 
+/* Of both directions nothing is missing since: what Replies answer was sent before it began. */
+static bool began_late(const struct report *r, const struct lacking *lacks)
+{
+    return lacks->gaps + lacks->calls + r->one_way == 0 && !lacks->one_way && r->no_call > 0;
+}
+
 static void tell_what_lacks(struct report_cause *cause, const struct report *r,
                             const struct lacking *lacks)
 {
@@ -330,6 +336,11 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
     if (lacks->gaps + calls + r->no_call == 0 && !lacks->one_way)
         snprintf(cause->text, sizeof(cause->text), "The capture is incomplete: Acks are missing.%s",
                  behind);
+    else if (began_late(r, lacks))
+        snprintf(cause->text, sizeof(cause->text),
+                 "The capture is incomplete: it began when %" PRIu64
+                 " Call%s had been sent, as as many Replies without Call show.",
+                 r->no_call, plural(r->no_call));
     else
         snprintf(cause->text, sizeof(cause->text),
                  "The capture is incomplete: %s%" PRIu64 " %s%s %s, %" PRIu64
@@ -339,7 +350,9 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
                  r->no_call == 1 ? "y" : "ies", without, behind);
     snprintf(cause->against, sizeof(cause->against), "%s",
              lacks->one_way ? "capture both directions, at one port or at the host"
-                            : "capture with rpcrdma capture --slice, or a larger buffer (-B)");
+             : began_late(r, lacks)
+                 ? "what came before is not known; nothing is missing since"
+                 : "capture with rpcrdma capture --slice, or a larger buffer (-B)");
 }
 
 /* Where there was never a connection, that is what is wrong. */

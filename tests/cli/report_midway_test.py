@@ -12,6 +12,7 @@ from conversation import ConversationTest
 import cm
 import pcap
 import rule_talk
+import rules
 import rules_iwarp
 import rules_nfs4
 
@@ -31,6 +32,8 @@ def starts(packet, first):
 
 
 class Midway(ConversationTest):
+    begins = 0
+
     def causes(self, make):
         path = self.captured(lambda c, _: make(c))
         rows = [json.loads(line) for line in self.run_command('connections', '--json', path).splitlines()]
@@ -52,6 +55,28 @@ class Midway(ConversationTest):
             c.null()
         c.clock.now += silent * SECOND
         return self.again(c, c.xid + skipped, set_up=second, **fields)
+
+    def test_begins_late(self):
+        """With Calls under way: nothing is missing since, and no larger buffer would have helped."""
+        for iwarp in (False, True):
+            def talk(c, _, iwarp=iwarp):
+                if iwarp:
+                    rules_iwarp.over_iwarp(c)
+                for _ in range(4):
+                    c.null()
+                xids = [c.call(rule_talk.NULL) for _ in range(8)]
+                Midway.begins = len(c.packets)
+                for xid in xids:
+                    c.reply(xid)
+                for _ in range(10):
+                    c.null()
+            packets = rules.packets_of(talk, True)
+            path = os.path.join(self.folder, 'late.pcap')
+            pcap.write(path, packets[self.begins:])
+            cause, = json.loads(self.run_command('report', '--json', path))['causes']
+            self.assertEqual(cause['cause'], 'capture-incomplete')
+            self.assertIn('it began when 8 Calls had been sent', cause['text'])
+            self.assertNotIn('buffer', cause['against'])
 
     def test_set_ups_missing(self):
         """Both set-ups, one, or none of them, and whoever sent the first message."""
