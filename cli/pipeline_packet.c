@@ -56,8 +56,11 @@ enum {
 
 static void set_back(struct pipeline_private *own, struct interface_clock *clock, int64_t by_ns)
 {
-    if (by_ns < QUEUES_NS)
+    if (by_ns < QUEUES_NS) {
+        own->disorder++;
+        own->disorder_ns = MAX(own->disorder_ns, by_ns);
         return;
+    }
     if (++clock->set_back > own->set_back) /* the same clock, as a rule, seen at each interface */
         own->set_back = clock->set_back;
     if (by_ns > own->set_back_ns)

@@ -66,6 +66,9 @@ struct pipeline_private {
     bool muted;          /* results of credits are none of the sink's: they come again */
     uint64_t set_back;   /* how often the capture's clock was */
     int64_t set_back_ns; /* and by how much, at most */
+    /* packets that stand behind a later one, by less than a clock is set; how far, at most */
+    uint64_t disorder;
+    int64_t disorder_ns;
     struct interface_clock clocks[N_CLOCKS];
     struct pipeline_parts parts;
     struct pipeline_clocks *files; /* NULL: there are no several */

@@ -174,7 +174,7 @@ RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delive
         again(memory, d, op, at, gap);
         return;
     }
-    path->reordered++;
+    path->reordered += op->time_ns >= filled.found_ns; /* else only in the file */
     came(d, path, at, at + packets, op->kind == RPCRDMA_OP_READ_REQUEST, &filled);
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;

@@ -454,7 +454,7 @@ RPCRDMA_RARE static void response(struct flow_memory *memory, struct flow_delive
         return;
     if (late) {
         d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
-        path->reordered++;
+        path->reordered += op->time_ns >= d->extra->skipped_ns; /* else only in the file */
         return;
     }
     if (path->retransmitted++ == 0)

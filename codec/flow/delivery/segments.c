@@ -142,11 +142,12 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
 }
 
 static void late(struct flow_delivery *d, struct rpcrdma_path *path,
-                 const struct rpcrdma_tcp_segment *segment, uint64_t first)
+                 const struct rpcrdma_tcp_segment *segment, uint64_t first,
+                 const struct filled *filled)
 {
     struct transmission *t = transmission_at(d, first);
 
-    path->reordered++;
+    path->reordered += segment->time_ns >= filled->found_ns; /* else only in the file */
     if (t && t->found && t->times == 0) {
         t->times = 1;
         t->last_frame = TRANSMISSION_FRAME(segment->frame);
@@ -180,7 +181,7 @@ static bool overlaps(struct flow_memory *memory, struct flow_delivery *d,
         return false;
     if (origin_behind(d, segment->ip_id, &filled, segment->time_ns) == ORIGIN_LATE) {
         path->uncaptured -= filled.arrived && path->uncaptured > 0;
-        late(d, path, segment, first);
+        late(d, path, segment, first, &filled);
     } else {
         path->lost += gap;
         again(d, path, segment, first, gap);

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files whose packets are not in the order of their times, as several queues of an adapter may write them."""
+import json
+import os
+import random
+
+from command import CommandTest, capture, main
+import pcap
+
+MICRO = 1000
+
+
+class FileOrder(CommandTest):
+    def mixed(self, name, micro):
+        """Each packet up to so far behind its place. The times are right."""
+        rng = random.Random(micro)
+        packets, _ = pcap.read(capture(name))
+        path = os.path.join(self.folder, 'mixed.pcap')
+        pcap.write(path, sorted(packets, key=lambda one: one.time_ns + rng.randrange(micro * MICRO)))
+        return path
+
+    def test_in_order_of_time(self):
+        """That is no order in which they passed: nothing was reordered, and nothing is said."""
+        for name in ('roce-nfs3-mini', 'roce-nfs41-callback', 'roce-nfs41-mini', 'iwarp-nfs3-mini'):
+            with self.subTest(name=name):
+                path = self.mixed(name, 20)
+                report = json.loads(self.run_command('report', '--json', path))
+                self.assertNotIn('reordered', {one['cause'] for one in report['causes']})
+                self.assertEqual(report['problems'], [])
+                self.assertEqual({one[to]['reordered'] for one in report['connections'] for to in ('to_client', 'to_server') if to in one}, {0})
+
+    def test_far_out_of_order(self):
+        """What is said may come from that: it is said that the file can be put in order."""
+        path = self.mixed('roce-nfs3-mini', 1000)
+        report = json.loads(self.run_command('report', '--json', path, errors=1))
+        problem, = report['problems']
+        self.assertRegex(problem, r': [0-9]+ packets stand behind a later one, by up to 0\.[0-9]{3} ms: .*reordercap')
+        self.assertNotIn('reordered', {one['cause'] for one in report['causes']})
+        self.run_command('connections', path, errors=1)
+        self.assertIn('reordercap', self.stderr)
+
+
+if __name__ == '__main__':
+    main()
