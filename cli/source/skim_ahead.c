@@ -286,6 +286,7 @@ void skim_thread_move(struct skim *skim, uint64_t window)
     late = window > gone + BEHIND;
     if (late)
         skim->gone = window;
+    skim->waits = false; /* though it may take its time to wake up */
     pthread_cond_signal(&skim->moved);
     found = find_part(skim, window);
     pthread_mutex_unlock(&skim->mutex);
