@@ -474,15 +474,6 @@ class Schema(Export):
         os.symlink('real', os.path.join(self.folder, 'link'))
         self.database(capture(), name=os.path.join('link', 'out.db'))
 
-    def test_folder_that_cannot_be_written(self):
-        """That is said before a packet is read, to root as well, who gives its rights up for the last step."""
-        folder = os.path.join(self.folder, 'kept')
-        os.mkdir(folder, 0o555)
-        path = os.path.join(folder, 'out.db')
-        self.run_command('export', '--sqlite', path, capture(), status=2)
-        self.assertEqual(self.stderr, f'rpcrdma: {path}: Permission denied\n')
-        self.assertEqual(os.listdir(folder), [])
-
     def test_questions(self):
         with open(DOC, encoding='utf-8') as file:
             text = file.read()

@@ -83,6 +83,15 @@ class Output(command.CommandTest):
         self.run_command('extract', '-d', out, none, command.capture(), status=2, errors=1)  # what there is is written
         self.assertGreater(len(os.listdir(out)), 1)
 
+    def test_folder_that_cannot_be_written(self):
+        """That is said before a packet is read, to root as well, who gives its rights up for the last step."""
+        folder = os.path.join(self.folder, 'kept')
+        os.mkdir(folder, 0o555)
+        path = os.path.join(folder, 'out.db')
+        self.run_command('export', '--sqlite', path, command.capture(), status=2)
+        self.assertEqual(self.stderr, f'rpcrdma: {path}: Permission denied\n')
+        self.assertEqual(os.listdir(folder), [])
+
     def test_closed_output(self):
         run = subprocess.run(f'"{command.RPCRDMA}" decode "{command.capture()}" >&-', shell=True,
                              capture_output=True, check=False)
