@@ -56,6 +56,11 @@ static bool hung_before(const struct report *r, const struct report_connection *
     return hangs(c, to_server) && next && small_alone(next, to_server);
 }
 
+static bool one_of_them(const struct report *r, const struct report_connection *c, int to_server)
+{
+    return small_alone(c, to_server) || hung_before(r, c, to_server);
+}
+
 struct hung {
     const struct report_connection *first;
     int64_t since_ns, until_ns;
@@ -79,23 +84,24 @@ static void add(struct hung *hung, const struct report_connection *c, int to_ser
         hung->frame = stuck->frame;
     }
     hung->until_ns = MAX(hung->until_ns, last_ns(c));
-    hung->rpcs += report_unanswered(c);
+    hung->rpcs += stuck->rpcs;
     hung->large = MAX(hung->large, largest(c));
     hung->times = MAX(hung->times, MAX(c->path[0].stuck, c->path[1].stuck));
     g_array_append_val(hung->connections, c->pub.number);
 }
 
 /* Meanwhile large ones arrived on another connection of these hosts: it is not their size. */
-static bool others_passed(GList *all, const struct hung *hung, int to_server)
+static bool others_passed(const struct report *r, GList *all, const struct hung *hung,
+                          int to_server)
 {
     bool found = false;
 
     for (GList *one = all; one && !found; one = one->next) {
         const struct report_connection *c = one->data;
 
-        found = report_same_hosts(c, hung->first) && c->passed[to_server] >= hung->large &&
-                c->answers.first_ns > 0 && c->answers.last_ns > hung->since_ns &&
-                c->answers.first_ns < hung->until_ns;
+        found = report_same_hosts(c, hung->first) && !one_of_them(r, c, to_server) &&
+                c->passed[to_server] >= hung->large && c->answers.first_ns > 0 &&
+                c->answers.last_ns > hung->since_ns && c->answers.first_ns < hung->until_ns;
     }
     return found;
 }
@@ -134,16 +140,14 @@ static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
     for (GList *one = first; one; one = one->next) {
         struct report_connection *c = one->data;
 
-        if (report_same_hosts(c, first->data) &&
-            (small_alone(c, to_server) || hung_before(r, c, to_server)))
+        if (report_same_hosts(c, first->data) && one_of_them(r, c, to_server))
             add(&hung, c, to_server);
     }
-    if (hung.connections->len > 1 && !others_passed(all, &hung, to_server)) {
+    if (hung.connections->len > 1 && !others_passed(r, all, &hung, to_server)) {
         for (GList *one = first; one; one = one->next) {
             struct report_connection *c = one->data;
 
-            if (report_same_hosts(c, first->data) &&
-                (small_alone(c, to_server) || hung_before(r, c, to_server)))
+            if (report_same_hosts(c, first->data) && one_of_them(r, c, to_server))
                 c->large_lost[to_server] = true;
         }
         tell(r, &hung, to_server);

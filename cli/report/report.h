@@ -180,10 +180,11 @@ struct report_callback {
     bool answered;
 };
 
-/* What RPCs without Reply move towards an end. */
+/* What RPCs move towards an end whose Reply did not arrive, or was not sent. */
 struct report_stuck {
+    uint64_t rpcs;    /* that move REPORT_LARGE and more */
     uint32_t bytes;   /* of the one that moves most */
-    uint64_t frame;   /* the Call of the first that moves REPORT_LARGE and more; */
+    uint64_t frame;   /* the Call of the first of these; */
     int64_t since_ns; /* when it was sent. 0: none */
 };
 

@@ -199,7 +199,7 @@ static void note_moved(struct report_tally *tally, const struct rpcrdma_transact
         uint32_t bytes = (uint32_t)MIN(moved[to_server], UINT32_MAX);
         struct report_stuck *stuck;
 
-        if (t->reply_frame != 0) {
+        if (t->reply_frame != 0 && t->reply.state != RPCRDMA_NOT_DELIVERED) {
             tally->passed[to_server] = MAX(tally->passed[to_server], bytes);
         } else if (bytes >= REPORT_LARGE) {
             stuck = &report_trouble(tally)->stuck[to_server];
@@ -208,6 +208,7 @@ static void note_moved(struct report_tally *tally, const struct rpcrdma_transact
                 stuck->frame = t->call_frame;
             }
             stuck->bytes = MAX(stuck->bytes, bytes);
+            stuck->rpcs++;
         }
     }
 }

@@ -24,14 +24,20 @@ class Large(ConversationTest):
         c.pull(chunk, rule_talk.data(DATA))
         self.again(c, c.packets[before:], times)
 
-    def hung_read(self, c, xid, times):
-        """RDMA Writes do not arrive, nor the Reply behind them."""
+    def hung_read(self, c, xid, times, replied=True):
+        """RDMA Writes do not arrive, nor the Reply behind them, if it is sent."""
         chunk = c.memory.chunk(DATA)
         c.read_call(DATA, xid=xid, write=[chunk])
         before = len(c.packets)
-        c.push(chunk, rule_talk.data(DATA))
+        returned = c.push(chunk, rule_talk.data(DATA))
         c.packets.pop()  # the Ack
+        if replied:
+            c.reply(xid, c.read_results(DATA), write=[returned])
+            c.packets.pop()
         self.again(c, c.packets[before:], times)
+
+    def hung_writes(self, c, xid, times):
+        self.hung_read(c, xid, times, False)
 
     def hangs(self, hung, n, times=6, between=None, first=None):
         """The same Call on n connections, one after the other, each in the place of the one before."""
@@ -53,7 +59,7 @@ class Large(ConversationTest):
         return self.report(talk)
 
     def test_to_an_end(self):
-        for hung, end in ((self.hung_write, 'server'), (self.hung_read, 'client')):
+        for hung, end in ((self.hung_write, 'server'), (self.hung_read, 'client'), (self.hung_writes, 'client')):
             for n, confidence in ((2, 'medium'), (4, 'high')):
                 one, = self.hangs(hung, n)['causes']
                 self.assertEqual((one['cause'], one['confidence'], one['count'], one['rpcs']), ('mtu-black-hole', confidence, n, n))
@@ -64,8 +70,9 @@ class Large(ConversationTest):
 
     def test_arrived_before(self):
         """The way became another one: what had arrived before that does not speak against it."""
-        one, = self.hangs(self.hung_write, 3, first=lambda c: c.write((DATA,)))['causes']
-        self.assertEqual((one['cause'], one['count']), ('mtu-black-hole', 3))
+        for hung, before in ((self.hung_write, rule_talk.Conversation.write), (self.hung_read, rule_talk.Conversation.read)):
+            one, = self.hangs(hung, 3, first=lambda c, before=before: before(c, (DATA,)))['causes']
+            self.assertEqual((one['cause'], one['count']), ('mtu-black-hole', 3))
 
     def test_not_their_size(self):
         """Once, or a few times; and where large ones arrive on another connection meanwhile."""
