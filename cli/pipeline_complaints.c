@@ -121,6 +121,7 @@ static void doubt_parts(const struct pipeline *pipeline)
 
 /* As far apart as packets of one queue that a host takes at once, the next ones are in order. */
 #define DISORDER_NS INT64_C(50000)
+enum { DISORDER_PACKETS = 5 }; /* of fewer little can come */
 
 void pipeline_tell_doubts(struct pipeline *pipeline)
 {
@@ -157,13 +158,13 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
               pipeline->early_replies, pipeline->early_replies == 1 ? "y passes" : "ies pass",
               pipeline->early_replies == 1 ? "its Call" : "their Calls",
               (double)pipeline->early_ns / 1e6);
-    if (own->disorder_ns >= DISORDER_NS)
+    if (own->disorder >= DISORDER_PACKETS && own->disorder_ns >= DISORDER_NS)
         doubt(pipeline, pipeline->doubts,
-              "%" PRIu64 " packet%s behind a later one, by up to %.3f ms: what seems to be lost, "
+              "%" PRIu64
+              " packets stand behind a later one, by up to %.3f ms: what seems to be lost, "
               "sent twice or slow may come from that; reordercap (of Wireshark) puts a file in "
               "order",
-              own->disorder, own->disorder == 1 ? " stands" : "s stand",
-              (double)own->disorder_ns / 1e6);
+              own->disorder, (double)own->disorder_ns / 1e6);
     if (own->files && own->files->inputs[0])
         doubt_clocks(pipeline);
     if (too_deep > 0) {
