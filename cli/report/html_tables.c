@@ -27,27 +27,31 @@ static void end_table(struct out *out)
     out_literal(out, "</tbody></table></div>\n");
 }
 
+/* A cell; "-": of none is it known. */
+static void cell_ms(struct out *out, double ns, uint64_t known)
+{
+    if (known > 0)
+        html_put(out, "<td>%.3f</td>", ns / 1e6);
+    else
+        out_literal(out, "<td>-</td>");
+}
+
 static void group_row(const struct group *g, double span, struct out *out)
 {
     const struct latency *l = &g->latency;
+    const int64_t times[] = {latency_mean(l), latency_percentile(l, 50), latency_percentile(l, 95),
+                             latency_percentile(l, 99), l->max_ns};
+    const int64_t sums[] = {g->phases.call_ns, g->phases.server_ns, g->phases.data_ns,
+                            g->phases.reply_ns, g->stalled_ns};
     double n = g->n_phases > 0 ? (double)g->n_phases : 1;
 
     html_put(out, "<td>%" PRIu64 "</td><td>%.1f</td><td>%.3f</td>", g->calls,
              span > 0 ? (double)g->calls / span : 0,
              span > 0 ? (double)(g->call_bytes + g->reply_bytes) / span / 1e6 : 0);
-    if (l->count > 0)
-        html_put(out, "<td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>",
-                 ms(latency_mean(l)), ms(latency_percentile(l, 50)), ms(latency_percentile(l, 95)),
-                 ms(latency_percentile(l, 99)), ms(l->max_ns));
-    else
-        out_literal(out, "<td></td><td></td><td></td><td></td><td></td>");
-    if (g->n_phases > 0)
-        html_put(out, "<td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>",
-                 (double)g->phases.call_ns / n / 1e6, (double)g->phases.server_ns / n / 1e6,
-                 (double)g->phases.data_ns / n / 1e6, (double)g->phases.reply_ns / n / 1e6,
-                 (double)g->stalled_ns / n / 1e6);
-    else
-        out_literal(out, "<td></td><td></td><td></td><td></td><td></td>");
+    for (unsigned i = 0; i < G_N_ELEMENTS(times); i++)
+        cell_ms(out, (double)times[i], l->count);
+    for (unsigned i = 0; i < G_N_ELEMENTS(sums); i++)
+        cell_ms(out, (double)sums[i] / n, g->n_phases);
     html_put(out, "<td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td></tr>\n",
              g->retransmitted, g->unanswered, g->errors);
 }
