@@ -20,6 +20,8 @@ static int report_on(struct options *options, const struct choice *choice, const
         .options = options, .out = &out, .credits = true, .delivery = true, .op_done = report_op};
     struct kernel *kernel = NULL;
     struct report *report = NULL;
+    /* that stays as it was where nothing could be read */
+    bool to_file = choice->html && !output_standard(choice->html);
     int status = OPTIONS_GO_ON;
 
     options->also_read = choice->traces;
@@ -28,7 +30,7 @@ static int report_on(struct options *options, const struct choice *choice, const
         if (!kernel)
             status = EXIT_UNUSABLE;
     }
-    if (status == OPTIONS_GO_ON && choice->html && !output_has_input(options))
+    if (status == OPTIONS_GO_ON && to_file && !output_has_input(options))
         status = EXIT_UNUSABLE;
     if (status == OPTIONS_GO_ON && choice->html)
         status = output_text_open(&html, choice->html, options, &out);
@@ -60,7 +62,7 @@ static int report_on(struct options *options, const struct choice *choice, const
             report_json(report, &out);
         else if (!choice->html)
             report_text(report, &out);
-        if (choice->html && pipeline.was_read)
+        if (choice->html && (pipeline.was_read || !to_file))
             report_html(report, html.out);
         status = end_output(&out, output_file_close(&html, status));
     }
