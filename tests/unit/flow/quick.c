@@ -121,6 +121,30 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
     }
 }
 
+/* Another operation in the place of one. */
+static void change(struct rpcrdma_op *op)
+{
+    static const uint8_t kinds[] = {RPCRDMA_OP_NAK, RPCRDMA_OP_WRITE, RPCRDMA_OP_READ_REQUEST,
+                                    RPCRDMA_OP_READ_RESPONSE, RPCRDMA_OP_DISCONNECT};
+
+    switch (random_below(4)) {
+    case 0:
+        op->kind = kinds[random_below(sizeof(kinds))];
+        break;
+    case 1:
+        op->seq = (op->seq + random_below(5)) & 0xffffff;
+        break;
+    case 2:
+        op->flags &= (uint16_t)~RPCRDMA_OP_LAST;
+        break;
+    default: /* a word of its header */
+        if (op->len > 0)
+            ((uint8_t *)(uintptr_t)op->data)[3 + 4 * random_below(op->len / 4)] =
+                (uint8_t)random_below(4);
+        break;
+    }
+}
+
 static void give(struct world *world, struct rpcrdma_flow *flow, struct rpcrdma_op *op, bool quick)
 {
     uint64_t changes = flow->changes;
@@ -145,7 +169,7 @@ static void feed(struct world *world, struct rpcrdma_flow *flow, const struct di
                      : by->again ? quick_make_again(data[i], at + i)
                                  : quick_make(data[i], at + i);
             if (random_below(100) < by->other)
-                quick_change(&ops[i]);
+                change(&ops[i]);
             if (random_below(100) < by->unacked && ops[i].kind == RPCRDMA_OP_ACK)
                 ops[i].kind = RPCRDMA_OP_LOST;
             if (random_below(100) < by->cut)

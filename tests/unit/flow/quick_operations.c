@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "quick_operations.h"
 
-#include "random.h"
 #include "rig.h"
 
 enum { PSN = 1000 };
@@ -111,27 +110,4 @@ struct rpcrdma_op quick_make_bulk(uint8_t *data, uint32_t number)
         op.length = SIZE;
     }
     return op;
-}
-
-void quick_change(struct rpcrdma_op *op)
-{
-    static const uint8_t kinds[] = {RPCRDMA_OP_NAK, RPCRDMA_OP_WRITE, RPCRDMA_OP_READ_REQUEST,
-                                    RPCRDMA_OP_READ_RESPONSE, RPCRDMA_OP_DISCONNECT};
-
-    switch (random_below(4)) {
-    case 0:
-        op->kind = kinds[random_below(sizeof(kinds))];
-        break;
-    case 1:
-        op->seq = (op->seq + random_below(5)) & 0xffffff;
-        break;
-    case 2:
-        op->flags &= (uint16_t)~RPCRDMA_OP_LAST;
-        break;
-    default: /* a word of its header */
-        if (op->len > 0)
-            ((uint8_t *)(uintptr_t)op->data)[3 + 4 * random_below(op->len / 4)] =
-                (uint8_t)random_below(4);
-        break;
-    }
 }

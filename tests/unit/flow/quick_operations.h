@@ -15,7 +15,5 @@ struct rpcrdma_op quick_make(uint8_t *data, uint32_t number);
 struct rpcrdma_op quick_make_again(uint8_t *data, uint32_t number);
 /* In turn a READ, which is answered by Writes, and a WRITE, for which the server reads. */
 struct rpcrdma_op quick_make_bulk(uint8_t *data, uint32_t number);
-/* Another operation in the place of this one. */
-void quick_change(struct rpcrdma_op *op);
 
 #endif
