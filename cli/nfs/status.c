@@ -5,7 +5,7 @@
 #include "wire/field.h"
 
 static const struct rpcrdma_value_name nfs3[] = {
-#define NFS3_STATUS(number, name) {number, #name},
+#define NFS3_STATUS(number, name) {(number), #name},
 #define NFS4_STATUS(number, name)
 #include "nfs/status.def"
     {0, NULL},
@@ -13,7 +13,7 @@ static const struct rpcrdma_value_name nfs3[] = {
 
 static const struct rpcrdma_value_name nfs4[] = {
 #define NFS3_STATUS(number, name)
-#define NFS4_STATUS(number, name) {number, #name},
+#define NFS4_STATUS(number, name) {(number), #name},
 #include "nfs/status.def"
     {0, NULL},
 };

@@ -4,8 +4,8 @@
 
 /* Numbers of NFS' statuses. What both versions have has one number in both. */
 enum nfs_status {
-#define NFS3_STATUS(number, name) name = number,
-#define NFS4_STATUS(number, name) name = number,
+#define NFS3_STATUS(number, name) name = (number),
+#define NFS4_STATUS(number, name) name = (number),
 #include "nfs/status.def"
 };
 
