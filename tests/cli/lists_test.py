@@ -92,9 +92,10 @@ class Arguments(ListTest):
 
     def test_status_names(self):
         """Every NFSv3 and NFSv4 status that Wireshark and the RFCs call the same has that name here."""
-        with open(os.path.join(os.path.dirname(__file__), '..', '..', 'cli', 'nfs', 'status.c'),
+        with open(os.path.join(os.path.dirname(__file__), '..', '..', 'cli', 'nfs', 'status.def'),
                   encoding='utf-8') as file:
-            ours = dict((name, int(number)) for number, name in re.findall(r'\{(\d+), "(NFS[34]\w+)"\}', file.read()))
+            listed = re.findall(r'^NFS[34]_STATUS\((\d+), (NFS[34]\w+)\)', file.read(), re.M)
+        ours = {name: int(number) for number, name in listed}
         run = subprocess.run([TSHARK, '-G', 'values'], capture_output=True, check=True)
         theirs = {}
         for line in run.stdout.decode().splitlines():
