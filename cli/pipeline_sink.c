@@ -177,7 +177,9 @@ struct rpcrdma_flow_sink pipeline_flow_sink(struct pipeline *pipeline)
         .context = pipeline,
         .replies_only = sink->replies_only,
         .without_findings = sink->without_findings,
-        .plain_message = sink->plain_message || !sink->message ? on_plain_message : NULL,
+        /* it does not say which packet that is in, nor so in which of several files */
+        .plain_message =
+            !pipeline->by_file && (sink->plain_message || !sink->message) ? on_plain_message : NULL,
     };
 }
 

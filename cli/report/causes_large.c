@@ -34,7 +34,7 @@ static bool hangs(const struct report_connection *c, int to_server)
     uint32_t times = to_server ? MAX(path->stuck, back->stuck) : path->stuck, large = largest(c);
 
     return c->has_path[0] && c->has_path[1] && !report_one_way(c) && large >= REPORT_LARGE &&
-           c->trouble.stuck[to_server].bytes >= large && times >= TIMES &&
+           c->trouble.hung[to_server].bytes >= large && times >= TIMES &&
            path->retransmitted_bytes / 2 >= path->retransmitted * (uint64_t)(large / 4);
 }
 
@@ -61,7 +61,7 @@ static bool one_of_them(const struct report *r, const struct report_connection *
     return small_alone(c, to_server) || hung_before(r, c, to_server);
 }
 
-struct hung {
+struct black_hole {
     const struct report_connection *first;
     int64_t since_ns, until_ns;
     uint64_t rpcs, frame;
@@ -74,24 +74,24 @@ static int64_t last_ns(const struct report_connection *c)
     return c->pub.life.ended != RPCRDMA_ENDED_NOT ? c->pub.life.ended_ns : c->pub.last_time_ns;
 }
 
-static void add(struct hung *hung, const struct report_connection *c, int to_server)
+static void add(struct black_hole *hole, const struct report_connection *c, int to_server)
 {
-    const struct report_stuck *stuck = &c->trouble.stuck[to_server];
+    const struct report_hung *hung = &c->trouble.hung[to_server];
 
-    if (!hung->first || stuck->since_ns < hung->since_ns) {
-        hung->first = c;
-        hung->since_ns = stuck->since_ns;
-        hung->frame = stuck->frame;
+    if (!hole->first || hung->since_ns < hole->since_ns) {
+        hole->first = c;
+        hole->since_ns = hung->since_ns;
+        hole->frame = hung->frame;
     }
-    hung->until_ns = MAX(hung->until_ns, last_ns(c));
-    hung->rpcs += stuck->rpcs;
-    hung->large = MAX(hung->large, largest(c));
-    hung->times = MAX(hung->times, MAX(c->path[0].stuck, c->path[1].stuck));
-    g_array_append_val(hung->connections, c->pub.number);
+    hole->until_ns = MAX(hole->until_ns, last_ns(c));
+    hole->rpcs += hung->rpcs;
+    hole->large = MAX(hole->large, largest(c));
+    hole->times = MAX(hole->times, MAX(c->path[0].stuck, c->path[1].stuck));
+    g_array_append_val(hole->connections, c->pub.number);
 }
 
 /* Meanwhile large ones arrived on another connection of these hosts: it is not their size. */
-static bool others_passed(const struct report *r, GList *all, const struct hung *hung,
+static bool others_passed(const struct report *r, GList *all, const struct black_hole *hole,
                           int to_server)
 {
     bool found = false;
@@ -99,34 +99,34 @@ static bool others_passed(const struct report *r, GList *all, const struct hung 
     for (GList *one = all; one && !found; one = one->next) {
         const struct report_connection *c = one->data;
 
-        found = report_same_hosts(c, hung->first) && !one_of_them(r, c, to_server) &&
-                c->passed[to_server] >= hung->large && c->answers.first_ns > 0 &&
-                c->answers.last_ns > hung->since_ns && c->answers.first_ns < hung->until_ns;
+        found = report_same_hosts(c, hole->first) && !one_of_them(r, c, to_server) &&
+                c->passed[to_server] >= hole->large && c->answers.first_ns > 0 &&
+                c->answers.last_ns > hole->since_ns && c->answers.first_ns < hole->until_ns;
     }
     return found;
 }
 
-static void tell(struct report *r, struct hung *hung, int to_server)
+static void tell(struct report *r, struct black_hole *hole, int to_server)
 {
     const char *end = to_server ? "server" : "client";
     struct report_cause *cause;
-    guint n = hung->connections->len;
+    guint n = hole->connections->len;
 
-    r->about = hung->first;
+    r->about = hole->first;
     cause = report_cause_add(r, CAUSE_BLACK_HOLE, n >= SURE ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     r->about = NULL;
-    cause->connections = g_array_ref(hung->connections);
-    cause->rpcs = hung->rpcs;
+    cause->connections = g_array_ref(hole->connections);
+    cause->rpcs = hole->rpcs;
     cause->count = n;
-    cause->time_ns = MAX(time_less(hung->until_ns, hung->since_ns), 0);
-    cause->frame = hung->frame;
+    cause->time_ns = MAX(time_less(hole->until_ns, hole->since_ns), 0);
+    cause->frame = hole->frame;
     snprintf(cause->text, sizeof(cause->text),
              "Large packets do not arrive at the %s (an MTU black hole): on %u connections, the "
              "first of them connection %u, RPCs hung that move packets of %u bytes of payload to "
              "it, one of which was sent %u times, while small packets arrived. "
              "Compare the MTU of both hosts' interfaces and of each switch port between them.",
-             end, n, (unsigned)hung->first->pub.number, (unsigned)hung->large,
-             (unsigned)hung->times + 1);
+             end, n, (unsigned)hole->first->pub.number, (unsigned)hole->large,
+             (unsigned)hole->times + 1);
     if (n < SURE)
         snprintf(cause->against, sizeof(cause->against),
                  "it was so twice: the way may have been down just then");
@@ -135,24 +135,24 @@ static void tell(struct report *r, struct hung *hung, int to_server)
 /* All that hung towards that end, of the hosts of this one, unless it was told of before. */
 static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
 {
-    struct hung hung = {.connections = g_array_new(FALSE, FALSE, sizeof(uint32_t))};
+    struct black_hole hole = {.connections = g_array_new(FALSE, FALSE, sizeof(uint32_t))};
 
     for (GList *one = first; one; one = one->next) {
         struct report_connection *c = one->data;
 
         if (report_same_hosts(c, first->data) && one_of_them(r, c, to_server))
-            add(&hung, c, to_server);
+            add(&hole, c, to_server);
     }
-    if (hung.connections->len > 1 && !others_passed(r, all, &hung, to_server)) {
+    if (hole.connections->len > 1 && !others_passed(r, all, &hole, to_server)) {
         for (GList *one = first; one; one = one->next) {
             struct report_connection *c = one->data;
 
             if (report_same_hosts(c, first->data) && one_of_them(r, c, to_server))
                 c->large_lost[to_server] = true;
         }
-        tell(r, &hung, to_server);
+        tell(r, &hole, to_server);
     }
-    g_array_unref(hung.connections);
+    g_array_unref(hole.connections);
 }
 
 static bool looked_at(GList *all, const GList *of, int to_server)

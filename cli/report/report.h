@@ -181,7 +181,7 @@ struct report_callback {
 };
 
 /* What RPCs move towards an end whose Reply did not arrive, or was not sent. */
-struct report_stuck {
+struct report_hung {
     uint64_t rpcs;    /* that move REPORT_LARGE and more */
     uint32_t bytes;   /* of the one that moves most */
     uint64_t frame;   /* the Call of the first of these; */
@@ -199,8 +199,8 @@ struct report_trouble {
     struct report_failed failed[REPORT_LEVELS];
     bool told_later; /* its client was, see later.h */
     struct report_callback callback;
-    struct report_stuck stuck[2]; /* towards the client, the server */
-    uint64_t stale, stale_frame;  /* statuses that a server gives after a restart; the first */
+    struct report_hung hung[2];  /* towards the client, the server */
+    uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
     uint64_t small_in_chunks;       /* messages of 4096 bytes or less, that did not go inline */
     uint64_t resent_packets[2];     /* so far; */

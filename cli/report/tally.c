@@ -197,18 +197,18 @@ static void note_moved(struct report_tally *tally, const struct rpcrdma_transact
         return;
     for (int to_server = 0; to_server < 2; to_server++) {
         uint32_t bytes = (uint32_t)MIN(moved[to_server], UINT32_MAX);
-        struct report_stuck *stuck;
+        struct report_hung *hung;
 
         if (t->reply_frame != 0 && t->reply.state != RPCRDMA_NOT_DELIVERED) {
             tally->passed[to_server] = MAX(tally->passed[to_server], bytes);
         } else if (bytes >= REPORT_LARGE) {
-            stuck = &report_trouble(tally)->stuck[to_server];
-            if (stuck->since_ns == 0 || t->call_time_ns < stuck->since_ns) {
-                stuck->since_ns = t->call_time_ns;
-                stuck->frame = t->call_frame;
+            hung = &report_trouble(tally)->hung[to_server];
+            if (hung->since_ns == 0 || t->call_time_ns < hung->since_ns) {
+                hung->since_ns = t->call_time_ns;
+                hung->frame = t->call_frame;
             }
-            stuck->bytes = MAX(stuck->bytes, bytes);
-            stuck->rpcs++;
+            hung->bytes = MAX(hung->bytes, bytes);
+            hung->rpcs++;
         }
     }
 }

@@ -54,7 +54,9 @@ void details_free(struct details *d)
     if (!d)
         return;
     LIST_FOREACH(slot, &d->kept, entry)
-    forget_path(d, slot);
+    {
+        forget_path(d, slot);
+    }
     nfs_paths_free(d->paths);
     g_ptr_array_free(d->blocks, TRUE);
     g_free(d);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rpcrdma export of several files: a row of `captures` is of its file alone."""
+import json
 import os
 
 from command import capture, main, pcap, pcap_header, pcap_packet
@@ -81,11 +82,16 @@ class Several(_Export):
         self.assertEqual(sum(row[0] for row in rows.values()), len(packets))
 
     def test_files(self):
-        """NDJSON has the same."""
+        """NDJSON has the same, whichever other tables are wanted, and messages are made for."""
         _, paths = self.pieces()
         want = self.counts(*paths)
-        rows = self.json('export', '--ndjson', '-', '--tables', 'captures', *paths)
-        self.assertEqual({os.path.basename(row['name']): (row['packets'], row['messages'], row['complete']) for row in rows}, want)
+        for tables in ('captures', 'captures,rpcs', 'captures,findings'):
+            folder = self.path(tables)
+            self.run_command('export', '-q', '--ndjson', folder, '--tables', tables, *paths)
+            with open(os.path.join(folder, 'captures.ndjson'), encoding='utf-8') as file:
+                rows = [json.loads(line) for line in file]
+            self.assertEqual({os.path.basename(row['name']): (row['packets'], row['messages'], row['complete']) for row in rows},
+                             want)
 
 
 if __name__ == '__main__':
