@@ -7,7 +7,7 @@
 
 enum {
     TCP_BYTES = 20,
-    REQUEST_MOST = 20 + 512, /* bytes of MPA's Request: RFC 5044 section 7.1.1 */
+    REQUEST_MOST = 20 + 512, /* bytes of MPA's Request: RFC 5044 section 7.1 */
 };
 
 void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s,
