@@ -433,7 +433,7 @@ enum report_keep report_judge(struct report *r, const struct report_connection *
     }
     if (trouble->resent + trouble->stale + report_unanswered(c) > 0 || report_remote_error(c) ||
         trouble->slow_server.rpcs + trouble->late[0].rpcs + trouble->late[1].rpcs +
-                trouble->paused.rpcs >
+                trouble->paused.rpcs + trouble->sending[0].rpcs + trouble->sending[1].rpcs >
             0 ||
         trouble->slow_apart[0].rpcs + trouble->slow_apart[1].rpcs + trouble->slow_apart[2].rpcs >
             0 ||

@@ -293,6 +293,45 @@ static void paused(struct report *r, struct report_periods *still)
              "the host that captured may have stood still; PAUSE frames may have stopped the way");
 }
 
+static struct report_slow sending_of(const struct report *r, const struct report_connection *c,
+                                     bool server)
+{
+    const struct report_slow *own = &c->trouble.sending[server];
+    int server_end = report_server_end(&c->pub);
+
+    (void)r;
+    if (own->rpcs > 0 && !losses_explain(c, own, server ? 1 - server_end : server_end))
+        return *own;
+    return (struct report_slow){0};
+}
+
+/* An end paused between the packets of its messages, and nothing was sent again for them. */
+static void paused_sending(struct report *r, bool server, struct report_periods *still)
+{
+    const struct report_slow slow = sum_up(r, sending_of, server).all;
+    struct report_cause *cause;
+    char who[ADDRESS_SIZE + 2], time[IN_ALL];
+
+    if (slow.rpcs == 0)
+        return;
+    cause = add_slow(r, &slow, server, CONFIDENCE_MEDIUM, who);
+    cause->id = CAUSE_STALLED;
+    snprintf(
+        cause->text, sizeof(cause->text),
+        "An end stood still, or the way: the %s%s paused within its %s. %s%" PRIu64
+        " RPC%s of %.3g s or more waited %s from the first to the last packet of such a message, "
+        "with nothing sent again.",
+        server ? "server" : "client", who, server ? "Replies" : "Calls",
+        report_not_looked_at(r) > 0 ? "at least " : "", slow.rpcs, plural(slow.rpcs),
+        report_seconds(MAX(r->slow_ns, SECOND)), in_all(&slow, time));
+    report_periods_add(still, &slow.periods);
+    snprintf(cause->against, sizeof(cause->against),
+             "the way may have stood still (PAUSE frames), or the host that captured%s",
+             cause->of && cause->of->pub.carrier == RPCRDMA_CARRIER_IWARP
+                 ? "; or the other end had no room (TCP's window)"
+                 : "");
+}
+
 /* A way that is that long explains it, too: `delay` tells of it. */
 static bool way_explains(const struct report *r, const struct report_slow *reads, uint32_t number)
 {
@@ -344,8 +383,10 @@ void causes_of_slow_ends(struct report *r)
     bool only = r->n_causes == 0;
     bool nothing_lost = only && flaws.known && flaws.retransmitted + flaws.lost == 0;
 
-    for (int server = 1; server >= 0; server--)
+    for (int server = 1; server >= 0; server--) {
         late_acks(r, server, &still);
+        paused_sending(r, server, &still);
+    }
     paused(r, &still);
     if (!only && !r->slow_told) { /* what was lost makes them look slow, too */
         slow_server_too(r, &still);

@@ -210,8 +210,9 @@ struct report_trouble {
     /* of RPCs of which nothing was sent again: the server took a second and more, while packets
      * were sent again on the connection (slow_server), or long apart from that: for sure, and up to
      * two and one REPORT_LOSSES_NS ago; an end (the client, the server) acknowledged that late what
-     * answers it, or the Call; RDMA took that, at less than REPORT_SLOW_RATE */
-    struct report_slow slow_server, slow_apart[3], late[2], paused;
+     * answers it, or the Call; RDMA took that, at less than REPORT_SLOW_RATE; an end (the client, the
+     * server) took that to send its Call, or its Reply */
+    struct report_slow slow_server, slow_apart[3], late[2], paused, sending[2];
     int64_t slow_apart_ns; /* the first of the latest of these */
 };
 

@@ -119,21 +119,58 @@ static bool nothing_resent(const struct report_tally *tally, int end, int64_t si
     return !tally->trouble || tally->trouble->resent_packets_ns[end] < since_ns;
 }
 
+/* A message's way, which is that long, of which the sender took a part from its first packet to
+ * its last. */
+struct way {
+    int64_t since_ns, sending_ns, rest_ns;
+};
+
+static struct way way_of(const struct rpcrdma_delivery *message, int64_t ns)
+{
+    int64_t sending_ns = time_less(message->last_time_ns, message->first_time_ns);
+
+    sending_ns = CLAMP(sending_ns, 0, MAX(ns, 0));
+    return (struct way){message->first_time_ns, sending_ns, ns - sending_ns};
+}
+
+static struct way call_way(const struct rpcrdma_transaction *t)
+{
+    return way_of(&t->call, t->phases.call_ns);
+}
+
+static struct way reply_way(const struct rpcrdma_transaction *t)
+{
+    return way_of(&t->reply, t->phases.reply_ns);
+}
+
 /* An end acknowledged a message late. A client that has no Ack of its Call sends others, and one
  * that acknowledges nothing, none: else what acknowledged the Reply is not in the capture. */
 static void note_late(struct report *r, const struct rpcrdma_transaction *t, bool server)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
-    int64_t ns = server ? t->phases.call_ns : t->phases.reply_ns;
-    int64_t since_ns = server ? t->call_time_ns : t->reply.first_time_ns;
-    struct report_period when = {since_ns, time_plus(since_ns, ns), ns};
+    const struct way way = server ? call_way(t) : reply_way(t);
+    int64_t since_ns = time_plus(way.since_ns, way.sending_ns);
+    struct report_period when = {since_ns, time_plus(since_ns, way.rest_ns), way.rest_ns};
     int server_end = report_server_end(t->connection);
     bool shown = server ? t->call.frame < t->reply_frame
                         : t->connection->life.last_call_ns <= t->reply.first_time_ns;
 
-    if (tally && shown && is_long(r, ns) &&
+    if (tally && shown && is_long(r, way.rest_ns) &&
         nothing_resent(tally, server ? server_end : 1 - server_end, since_ns))
         note_slow_one(&report_trouble(tally)->late[server], t,
+                      server ? rpc_responder(t) : rpc_caller(t), &when);
+}
+
+/* An end paused between the packets of a message. */
+static void note_sending(struct report *r, const struct rpcrdma_transaction *t, bool server)
+{
+    struct report_tally *tally = report_tally_of(r, t->connection);
+    const struct way way = server ? reply_way(t) : call_way(t);
+    struct report_period when = {way.since_ns, time_plus(way.since_ns, way.sending_ns),
+                                 way.sending_ns};
+
+    if (tally && is_long(r, way.sending_ns))
+        note_slow_one(&report_trouble(tally)->sending[server], t,
                       server ? rpc_responder(t) : rpc_caller(t), &when);
 }
 
@@ -195,8 +232,10 @@ static void note_slow_server(struct report *r, const struct rpcrdma_transaction 
 static void note_of_all(struct report *r, const struct rpcrdma_transaction *t)
 {
     const struct rpcrdma_phases *phases = &t->phases;
+    const struct way call = call_way(t), reply = reply_way(t);
 
-    if (is_long(r, phases->call_ns) || is_long(r, phases->reply_ns) ||
+    if (is_long(r, MAX(call.sending_ns, call.rest_ns)) ||
+        is_long(r, MAX(reply.sending_ns, reply.rest_ns)) ||
         !is_long(r, time_plus(time_plus(phases->call_ns, phases->server_ns), phases->reply_ns)))
         return;
     r->slow_of_all++;
@@ -237,8 +276,10 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
         note_slow_reads(r, t);
     if (callback || !untouched(t))
         return;
-    for (int server = 0; server < 2; server++)
+    for (int server = 0; server < 2; server++) {
         note_late(r, t, server);
+        note_sending(r, t, server);
+    }
     if (responder)
         note_slow_server(r, t);
     else if (!reads && !note_paused(r, t))

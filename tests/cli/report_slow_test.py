@@ -40,6 +40,20 @@ def late(one, of_call, ns):
         one.reply(xid)
 
 
+def pause_within(one, of_call, ns):
+    """A Call, or its Reply, has several packets. Its sender pauses after the first of them; the Ack follows the last at once."""
+    content = rule_talk.data(3000)
+    begin = len(one.packets)
+    xid = one.call(rule_talk.NULL, content if of_call else b'')
+    if not of_call:
+        begin = len(one.packets)
+        one.reply(xid, content)
+    one.packets[begin + 1:] = [packet._replace(time_ns=packet.time_ns + ns) for packet in one.packets[begin + 1:]]
+    one.clock.now += ns
+    if of_call:
+        one.reply(xid)
+
+
 def everywhere(one, call, server, reply):
     """Its Ack, the Reply and the Ack of that come after so many ms each."""
     xid = one.call(rule_talk.NULL)
@@ -168,6 +182,16 @@ class Slow(ConversationTest):
                 self.assertIn('PAUSE', one['against'])
                 self.assertEqual(f'the {other}, whose timer' in one['against'], seconds == 6)
         self.assertEqual(self.among(lambda c: late(c, False, SECOND * 9 // 10))['causes'], [])
+
+    def test_paused_within(self):
+        """What acknowledged a message at once was not slow, however long the sender took to send it."""
+        for of_call, says in ((True, 'the client paused within its Calls. 1 RPC of 1 s or more waited 2.00'),
+                              (False, 'the server paused within its Replies. 1 RPC of 1 s or more waited 2.00')):
+            one, = self.among(lambda c, of_call=of_call: pause_within(c, of_call, 2 * SECOND))['causes']
+            self.assertEqual((one['cause'], one['confidence'], one['rpcs']), ('stalled-end', 'medium', 1))
+            self.assertIn(says, one['text'])
+            self.assertEqual(one['cost_ns'] // SECOND, 2)
+        self.assertEqual(self.among(lambda c: pause_within(c, True, SECOND * 9 // 10))['causes'], [])
 
     def test_stood_still_and_lost(self):
         """What was sent again to that end before, or later, says nothing of it."""
