@@ -83,15 +83,21 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
         return;
     lacks = report_gaps(r, &frame) > 0;
     stood_still = all_stood_still(slow, still);
-    cause =
-        add_slow(r, slow, server, lacks || stood_still ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
+    cause = add_slow(r, slow, server,
+                     lacks || stood_still || slow->again > 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH,
+                     who);
     snprintf(cause->text, sizeof(cause->text),
              "The %s%s was slow%s: %" PRIu64 " %s%s of %.3g s or more took %s between the "
              "Call's arrival and the Reply, without RDMA%s.",
              server ? "server" : "client", who, server ? "" : " to answer the server", slow->rpcs,
              server ? "RPC" : "callback", plural(slow->rpcs), report_seconds(r->slow_ns),
              in_all(slow, time), nothing_lost ? " and without anything being lost" : "");
-    if (stood_still)
+    if (slow->again > 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "%" PRIu64 " of these Calls %s sent again on the same connection: the first may "
+                 "have been dropped, and the second answered at once",
+                 slow->again, slow->again == 1 ? "was" : "were");
+    else if (stood_still)
         snprintf(cause->against, sizeof(cause->against), "%s", STOOD_STILL);
     else if (lacks)
         snprintf(cause->against, sizeof(cause->against),
@@ -112,6 +118,7 @@ void report_slow_add(struct report_slow *sum, const struct report_slow *one)
     if (sum->connection != one->connection)
         sum->connection = 0;
     sum->rpcs += one->rpcs;
+    sum->again += one->again;
     sum->ns = time_plus(sum->ns, one->ns);
     report_periods_add(&sum->periods, &one->periods);
 }

@@ -135,6 +135,7 @@ struct report_refusal {
 /* Slow RPCs for which one end took most of the time. */
 struct report_slow {
     uint64_t rpcs, reads;          /* reads: of RDMA Reads so many at least, one for each segment */
+    uint64_t again;                /* of the rpcs: their Call was sent again on that connection */
     int64_t ns;                    /* that it took, of all RPCs; ... */
     struct report_periods periods; /* ... and when: what overlaps counts once */
     uint64_t frame;

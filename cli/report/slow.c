@@ -65,6 +65,7 @@ static void note_slow_one(struct report_slow *slow, const struct rpcrdma_transac
     if (slow->connection != t->connection->number)
         slow->connection = 0;
     slow->reads += MAX(t->segments, 1);
+    slow->again += t->retransmitted && t->original_connection == 0;
     slow->ns = time_plus(slow->ns, when->ns);
     report_period_add(&slow->periods, when);
 }

@@ -183,6 +183,17 @@ class Slow(ConversationTest):
                 self.assertEqual(f'the {other}, whose timer' in one['against'], seconds == 6)
         self.assertEqual(self.among(lambda c: late(c, False, SECOND * 9 // 10))['causes'], [])
 
+    def test_sent_again(self):
+        """A Call that the client sends again on its connection may have been dropped: that the server was slow is not certain."""
+        def again(c):
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.clock.now += 60 * SECOND
+            c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+            c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        one, = self.among(again)['causes']
+        self.assertEqual((one['cause'], one['confidence'], one['rpcs']), ('slow-server', 'medium', 1))
+        self.assertIn('1 of these Calls was sent again on the same connection', one['against'])
+
     def test_paused_within(self):
         """What acknowledged a message at once was not slow, however long the sender took to send it."""
         for of_call, says in ((True, 'the client paused within its Calls. 1 RPC of 1 s or more waited 2.00'),
