@@ -32,6 +32,36 @@ static bool only_disorder(const struct rpcrdma_path *path)
     return path->late_naks > 0 && path->reordered > 0 && path->lost * FEW <= path->late_naks;
 }
 
+/* Nothing that was sent to this end was captured, but its Naks were. */
+static void only_naks(struct report *r, const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path *a = &c->path[end];
+    uint64_t naks = a->naks[RPCRDMA_NAK_PSN_SEQUENCE];
+    bool server = end == report_server_end(&c->pub);
+    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    struct report_cause *cause;
+
+    if (naks == 0)
+        return;
+    cause = report_cause_add(r,
+                             !known   ? CAUSE_LOST
+                             : server ? CAUSE_LOST_TO_SERVER
+                                      : CAUSE_LOST_TO_CLIENT,
+                             CONFIDENCE_MEDIUM);
+    cause->rpcs = c->rpcs;
+    cause->frame = a->nak_frame[RPCRDMA_NAK_PSN_SEQUENCE];
+    snprintf(cause->text, sizeof(cause->text),
+             "Packets towards the %s were lost on the network: it sent %" PRIu64
+             " Nak%s (connection %u). What was sent to it, and so how long it waited, was not "
+             "captured.",
+             !known   ? "peer"
+             : server ? "server"
+                      : "client",
+             naks, plural(naks), (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against),
+             "packets that come out of order, or damaged, are answered with Naks, too");
+}
+
 /* Requests of this end came again though they were answered in part: answers to it were lost. */
 static void lost(struct report *r, const struct report_connection *c, int end)
 {
@@ -57,6 +87,10 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     struct report_cause *cause;
     char asked[80] = "";
 
+    if (a->packets == 0) {
+        only_naks(r, c, end);
+        return;
+    }
     if (back->asked_again == 0 && only_disorder(a))
         return;
     if (naks == 0 && back->asked_again == 0 &&

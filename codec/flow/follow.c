@@ -85,26 +85,42 @@ RPCRDMA_RARE static bool acked_first(struct rpcrdma_flow *flow, struct flow_dire
     return asked->delivery != NULL;
 }
 
+/* Nothing that it answers was captured: the capture has one direction, as of one port of a tap, or
+ * begins here. NULL: no memory. */
+RPCRDMA_RARE static struct flow_delivery *
+answered_alone(struct rpcrdma_flow *flow, struct flow_conn *conn, struct flow_direction *asked)
+{
+    if (!asked)
+        return flow_conn_unseen(conn, &flow->context.memory);
+    asked->delivery = flow_delivery_new_alone(&flow->context.memory);
+    return asked->delivery;
+}
+
 void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
                         const struct rpcrdma_op *op)
 {
     struct flow_direction *asked =
         dir->conn ? flow_conn_direction(dir->conn, 1 - dir->index) : NULL;
+    struct flow_delivery *d;
 
-    if (op->carrier == RPCRDMA_CARRIER_IWARP || !asked)
+    if (op->carrier == RPCRDMA_CARRIER_IWARP || !dir->conn)
         return;
-    if (RPCRDMA_SELDOM(!asked->delivery) && !acked_first(flow, asked, op))
+    d = asked ? asked->delivery : NULL;
+    if (RPCRDMA_SELDOM(!d))
+        d = asked && acked_first(flow, asked, op) ? asked->delivery
+                                                  : answered_alone(flow, dir->conn, asked);
+    if (!d)
         return;
     if (!dir->delivery)
         dir->delivery = flow_delivery_new(&flow->context.memory);
     if (dir->delivery && flow->context.tap)
         flow_delivery_tap(dir->delivery, flow->context.tap);
-    if (flow_delivery_answer(&flow->context.memory, asked->delivery, dir->delivery, op))
+    if (flow_delivery_answer(&flow->context.memory, d, dir->delivery, op))
         delivered(flow, dir->conn);
     if (RPCRDMA_SELDOM(flow->halts_at_unusual))
         flow->halt |= dir->delivery && flow_delivery_disturbed(dir->delivery);
     if (flow->context.sink.repeated && op->kind == RPCRDMA_OP_READ_RESPONSE)
-        repeated(flow, asked->delivery, op, true);
+        repeated(flow, d, op, true);
 }
 
 const struct rpcrdma_path *rpcrdma_flow_path(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)

@@ -107,10 +107,9 @@ void flow_life_end(struct rpcrdma_flow *flow, struct flow_conn *conn)
         pub->life.pending = flow_rpc_outstanding(conn);
     ends(conn);
     for (int end = 0; end < 2; end++) {
-        const struct flow_direction *dir = flow_conn_direction(conn, end);
+        const struct flow_delivery *d = flow_conn_delivery(conn, end);
 
-        pub->path[end] = flow->context.delivery && dir && dir->delivery
-                             ? flow_delivery_path(dir->delivery, &flow->plain[end])
-                             : NULL;
+        pub->path[end] =
+            flow->context.delivery && d ? flow_delivery_path(d, &flow->plain[end]) : NULL;
     }
 }

@@ -72,8 +72,7 @@ static void of_path(struct rpcrdma_flow *flow, const struct rpcrdma_connection *
         report(flow, pub, RPCRDMA_RULE_RETRANSMISSION_RATE, path->retransmitted_frame, to,
                path->retransmitted, sent);
     if (path->timeouts > 0)
-        report(flow, pub,
-               tcp ? RPCRDMA_RULE_TRANSPORT_TIMEOUT_TCP : RPCRDMA_RULE_TRANSPORT_TIMEOUT,
+        report(flow, pub, tcp ? RPCRDMA_RULE_TRANSPORT_TIMEOUT_TCP : RPCRDMA_RULE_TRANSPORT_TIMEOUT,
                path->timeout_frame, to, path->timeouts, (uint64_t)path->timeout_ns / 1000000);
     if (path->congestion_frame > 0 && path->cnps == 0 && pub->paired_by != RPCRDMA_PAIRED_NOT)
         report(flow, pub, RPCRDMA_RULE_CONGESTION_UNANSWERED, path->congestion_frame, to,
@@ -119,8 +118,7 @@ static void of_end(struct rpcrdma_flow *flow, struct flow_conn *conn, int end)
         report(flow, pub,
                pub->carrier == RPCRDMA_CARRIER_IWARP ? RPCRDMA_RULE_CONNECTION_SILENT_TCP
                                                      : RPCRDMA_RULE_CONNECTION_SILENT,
-               frame, role(pub, end),
-               (uint64_t)(ended - life->silence[end].since_ns) / 1000000,
+               frame, role(pub, end), (uint64_t)(ended - life->silence[end].since_ns) / 1000000,
                life->silence[end].transmissions);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/conn/conn_state.h"
 
+#include "flow/delivery/delivery.h"
 /* Disconnected connections stay this many disconnects long: a DREP, a late Ack, a retransmission
  * still trail in, and must not look like something new. */
 enum { CLOSED_MAX = RPCRDMA_BOUND(64, 1) };
@@ -118,9 +119,26 @@ static void set_end(struct rpcrdma_endpoint *end, const struct flow_direction *d
     }
 }
 
+void conn_take_unseen(struct flow_conns *conns, struct flow_conn *conn, int end,
+                      struct flow_delivery *unseen)
+{
+    struct flow_memory *memory = &conns->context->memory;
+    struct flow_direction *dir = conn->dir[end];
+    struct flow_delivery **kept = dir ? &dir->delivery : &conn->unseen;
+
+    if (*kept && unseen) {
+        flow_delivery_add_naks(memory, *kept, unseen);
+        flow_delivery_free(memory, unseen);
+    } else if (unseen) {
+        *kept = unseen;
+    }
+}
+
 void conn_attach(struct flow_conns *conns, struct flow_conn *conn, int end,
                  struct flow_direction *dir)
 {
+    struct flow_delivery *unseen = conn->dir[end] ? NULL : conn->unseen;
+
     if (conn->dir[1 - end] == dir)
         return; /* one QP cannot be both ends: what said so is wrong */
     if (conn->dir[end] && conn->dir[end] != dir) {
@@ -130,6 +148,10 @@ void conn_attach(struct flow_conns *conns, struct flow_conn *conn, int end,
     }
     flow_direction_own(conns->streams, dir, conn, end);
     conn->dir[end] = dir;
+    if (RPCRDMA_SELDOM(unseen)) {
+        conn->unseen = NULL;
+        conn_take_unseen(conns, conn, end, unseen);
+    }
     conn_set_class(conn, conn->class);
     for (int i = 0; i < 2; i++)
         if (conn->dir[i])
@@ -304,6 +326,7 @@ void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn)
     for (int i = 0; i < 2; i++)
         if (conn->dir[i])
             flow_direction_free(conns->streams, conn->dir[i]);
+    flow_delivery_free(&conns->context->memory, conn->unseen);
     unlink_conn(conns, conn);
     flow_release(&conns->context->memory, conn->ended, sizeof(*conn->ended));
     flow_release(&conns->context->memory, conn, sizeof(*conn) + conns->above);

@@ -52,6 +52,10 @@ const struct rpcrdma_connection *flow_conn_public_const(const struct flow_conn *
 uint64_t flow_conn_id(const struct flow_conn *conn); /* never used again */
 /* What is sent towards `end`; NULL: not known. */
 struct flow_direction *flow_conn_direction(const struct flow_conn *conn, int end);
+/* What is known to have arrived at `end`; NULL: nothing was captured that tells. */
+const struct flow_delivery *flow_conn_delivery(const struct flow_conn *conn, int end);
+/* The same of the end towards which nothing was captured, for its answers. NULL: no memory. */
+struct flow_delivery *flow_conn_unseen(struct flow_conn *conn, struct flow_memory *memory);
 bool flow_conn_is_rpcrdma(const struct flow_conn *conn);
 bool flow_conn_is_undecided(const struct flow_conn *conn); /* it may show to be */
 bool flow_conn_by_cm(const struct flow_conn *conn);        /* its REQ, or MPA's Request, was seen */

@@ -101,6 +101,9 @@ struct flow_conn {
 
     uint64_t set_up_frame[2]; /* where pub.has_private_data */
     struct conn_ended *ended; /* NULL: it goes on. Owned */
+    /* What the answers of one end tell of what was sent to it, where none of that was captured, so
+     * that dir has one. NULL: there were none. Owned */
+    struct flow_delivery *unseen;
 };
 
 /* A bounded table for inference: entries are overwritten, never searched for. */
@@ -131,7 +134,7 @@ struct flow_conns {
     struct flow_table cm;       /* (opener, acceptor, opener's comm id) -> connection */
     struct flow_table unpaired; /* (addresses) -> classified directions without peer, a count */
     struct flow_table
-        half_open; /* (opener, acceptor) -> connection of which one end's QP is known */
+        half_open;           /* (opener, acceptor) -> connection of which one end's QP is known */
     struct flow_table hosts; /* (addresses) -> the newest connection that has a number */
     struct siphash_key hosts_key;
     struct conn_awaiting *awaiting;
@@ -158,6 +161,10 @@ static inline struct flow_direction *conn_peer(const struct flow_direction *dir)
 struct flow_conn *conn_new(struct flow_conns *conns, uint8_t carrier);
 void conn_attach(struct flow_conns *conns, struct flow_conn *conn, int end,
                  struct flow_direction *dir);
+/* Takes what answers of this end told while the direction towards it was not known. NULL is fine.
+ */
+void conn_take_unseen(struct flow_conns *conns, struct flow_conn *conn, int end,
+                      struct flow_delivery *unseen);
 void conn_set_class(struct flow_conn *conn, enum conn_class class);
 /* NULL: no memory, which ends the run. */
 struct conn_ended *conn_ended_of(struct flow_conns *conns, struct flow_conn *conn);

@@ -88,9 +88,12 @@ static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_
 {
     struct rpcrdma_connection *to = &into->pub;
     struct conn_ended *ended;
+    int unseen = from->dir[0] ? 1 : 0; /* of this end of `from` is from->unseen */
 
     for (int i = 0; i < 2; i++)
         merge_end(conns, into, i, from, swap ? 1 - i : i);
+    conn_take_unseen(conns, into, swap ? 1 - unseen : unseen, from->unseen);
+    from->unseen = NULL;
     merge_set_up(&to->life, &from->pub.life);
     merge_calls(conns, into, from);
     if (from->pub.first_frame < to->first_frame) {

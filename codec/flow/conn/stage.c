@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/conn/conn_state.h"
 
+#include "flow/delivery/delivery.h"
 #include <stdlib.h>
 
 /* The stage's beginning and end, and what others may know of a connection. */
@@ -72,6 +73,18 @@ uint64_t flow_conn_id(const struct flow_conn *conn)
 struct flow_direction *flow_conn_direction(const struct flow_conn *conn, int end)
 {
     return conn->dir[end];
+}
+
+const struct flow_delivery *flow_conn_delivery(const struct flow_conn *conn, int end)
+{
+    return conn->dir[end] ? conn->dir[end]->delivery : conn->unseen;
+}
+
+struct flow_delivery *flow_conn_unseen(struct flow_conn *conn, struct flow_memory *memory)
+{
+    if (!conn->unseen)
+        conn->unseen = flow_delivery_new_alone(memory);
+    return conn->unseen;
 }
 
 bool flow_conn_is_rpcrdma(const struct flow_conn *conn)

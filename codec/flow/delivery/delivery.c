@@ -17,6 +17,15 @@ struct flow_delivery *flow_delivery_new(struct flow_memory *memory)
     return d;
 }
 
+struct flow_delivery *flow_delivery_new_alone(struct flow_memory *memory)
+{
+    struct flow_delivery *d = flow_delivery_new(memory);
+
+    if (d)
+        d->alone = true;
+    return d;
+}
+
 void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
 {
     if (!d)
@@ -287,6 +296,22 @@ bool delivery_make_extra(struct flow_memory *memory, struct flow_delivery *d)
     if (!d->extra)
         d->extra = flow_alloc_always(memory, sizeof(*d->extra));
     return d->extra != NULL;
+}
+
+void flow_delivery_add_naks(struct flow_memory *memory, struct flow_delivery *d,
+                            const struct flow_delivery *more)
+{
+    const struct rpcrdma_path *from = more->rare ? &more->rare->path : NULL;
+    struct rpcrdma_path *path = from ? delivery_rare(memory, d) : NULL;
+
+    if (!path)
+        return;
+    for (int nak = 0; nak < RPCRDMA_NAKS; nak++) {
+        if (path->naks[nak] == 0 ||
+            (from->naks[nak] > 0 && from->nak_frame[nak] < path->nak_frame[nak]))
+            path->nak_frame[nak] = from->nak_frame[nak];
+        path->naks[nak] += from->naks[nak];
+    }
 }
 
 const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d,

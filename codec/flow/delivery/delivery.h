@@ -88,6 +88,14 @@ void flow_delivery_served(struct flow_delivery *d, uint32_t psn);
 bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
                           struct flow_delivery *back, const struct rpcrdma_op *op);
 
+/* For the answers of an end of which nothing was captured that they may answer: their Naks count.
+ */
+struct flow_delivery *flow_delivery_new_alone(struct flow_memory *memory);
+
+/* `more` was counted while it was not known to be the same as `d`. */
+void flow_delivery_add_naks(struct flow_memory *memory, struct flow_delivery *d,
+                            const struct flow_delivery *more);
+
 /* The packet towards this end that has this frame was captured at another place before: then. Asked
  * right after it was given. */
 bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t *sent_ns);

@@ -327,19 +327,28 @@ static uint8_t kind_of(const struct transmission *t)
     return (uint8_t)(kind + 1);
 }
 
+/* Its kind. */
+static int count_nak(struct rpcrdma_path *path, const struct rpcrdma_op *op)
+{
+    int kind = op->nak < RPCRDMA_NAKS ? op->nak : RPCRDMA_NAK_OTHER;
+
+    if (path->naks[kind]++ == 0)
+        path->nak_frame[kind] = op->frame;
+    return kind;
+}
+
 RPCRDMA_RARE static void nak(struct flow_memory *memory, struct flow_delivery *d,
                              const struct rpcrdma_op *op, uint64_t at)
 {
     struct rpcrdma_path *path = delivery_rare(memory, d);
     const struct hole *holes;
     struct transmission *t;
-    int kind = op->nak < RPCRDMA_NAKS ? op->nak : RPCRDMA_NAK_OTHER;
+    int kind;
     bool known = d->naked && d->rare->nak_at == at, out_of_order;
 
     if (!path)
         return;
-    if (path->naks[kind]++ == 0)
-        path->nak_frame[kind] = op->frame;
+    kind = count_nak(path, op);
     if (d->naked) /* of another one: all before it has arrived */
         came_late(d, at - 1);
     if (op->nak == RPCRDMA_NAK_RNR)
@@ -521,6 +530,16 @@ RPCRDMA_RARE static bool answered_twice(struct flow_memory *memory, struct flow_
     return true;
 }
 
+/* Nothing that it may answer was captured, or not yet. */
+RPCRDMA_RARE static void answered_alone(struct flow_memory *memory, struct flow_delivery *d,
+                                        const struct rpcrdma_op *op)
+{
+    if (op->kind == RPCRDMA_OP_NAK && delivery_rare(memory, d))
+        count_nak(&d->rare->path, op);
+    else if (op->kind == RPCRDMA_OP_ACK && !(op->flags & RPCRDMA_OP_ACK_OR_NAK) && !d->alone)
+        acked_early(memory, d, op);
+}
+
 bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
                           struct flow_delivery *back, const struct rpcrdma_op *op)
 {
@@ -543,8 +562,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         origin_note(back, op->kind, op->seq, op->ip_id);
     }
     if (!d->started) {
-        if (op->kind == RPCRDMA_OP_ACK && !(op->flags & RPCRDMA_OP_ACK_OR_NAK))
-            acked_early(memory, d, op);
+        answered_alone(memory, d, op);
         return false;
     }
     at = position_of_psn(d, op->seq);

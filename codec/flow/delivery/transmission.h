@@ -245,6 +245,7 @@ struct flow_delivery {
     bool id_known : 1;
     bool followed : 1; /* packets were counted */
     bool started : 1, answered : 1, ended : 1;
+    bool alone : 1;        /* its first answers came where nothing was captured to be answered */
     bool naked : 1;        /* there was a Nak that nothing was retransmitted for: */
     bool not_ready : 1;    /* an RNR Nak */
     bool acks : 1;         /* Acks or Naks passed, cut or not; or it is TCP */
