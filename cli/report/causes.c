@@ -74,25 +74,35 @@ static void credits(struct report *r, const struct report_connection *c)
 {
     enum { FEW = 32 };
     const struct rpcrdma_credit_result *credit = &c->credits;
-    double share = credit->busy_ns > 0 ? (double)credit->at_limit_ns / (double)credit->busy_ns : 0;
+    const struct rpcrdma_credit_stalls *stalls = &credit->stalls;
+    uint64_t at_limit_ns = credit->at_limit_ns - MIN(stalls->hung_ns, credit->at_limit_ns);
+    uint64_t busy_ns = credit->busy_ns - MIN(stalls->hung_ns, credit->busy_ns);
+    double share = busy_ns > 0 ? (double)at_limit_ns / (double)busy_ns : 0;
     bool few = credit->limit.known && credit->limit.last <= FEW;
+    uint64_t longer = stalls->longer - stalls->hung;
+    char hung[80] = "";
     struct report_cause *cause;
 
-    if (!c->has_credits || credit->bound_by == RPCRDMA_BOUND_NEITHER ||
-        credit->stalls.longer == 0 || (share < 0.1 && (!few || credit->stalls.longer < 2)))
+    if (!c->has_credits || credit->bound_by == RPCRDMA_BOUND_NEITHER || longer == 0 ||
+        (share < 0.1 && (!few || longer < 2)))
         return;
     cause = report_cause_add(r, CAUSE_CREDITS,
                              share >= 0.1 ? (credit->settled ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM)
                                           : CONFIDENCE_LOW);
-    cause->time_ns = (int64_t)credit->at_limit_ns;
-    cause->frame = credit->stalls.kept ? credit->stalls.longest[0].from_frame : 0;
-    snprintf(cause->text, sizeof(cause->text),
-             "Connection %u ran out of credits: at its limit of %u for %.1f %% of the time in use, "
-             "%" PRIu64 " time%s over 1 ms; the %s.",
-             (unsigned)c->pub.number, (unsigned)credit->limit.last, 100 * share,
-             credit->stalls.longer, plural(credit->stalls.longer),
-             credit->bound_by == RPCRDMA_BOUND_REQUESTED ? "client asks for no more"
-                                                         : "server grants no more");
+    cause->time_ns = (int64_t)at_limit_ns;
+    cause->frame =
+        stalls->kept ? stalls->longest[MIN(stalls->hung, stalls->kept - 1)].from_frame : 0;
+    if (stalls->hung > 0)
+        snprintf(hung, sizeof(hung), ", without %" PRIu64 " wait%s of a second or more",
+                 stalls->hung, plural(stalls->hung));
+    snprintf(
+        cause->text, sizeof(cause->text),
+        "Connection %u ran out of credits: at its limit of %u for %.1f %% of the time in use%s, "
+        "%" PRIu64 " time%s over 1 ms; the %s.",
+        (unsigned)c->pub.number, (unsigned)credit->limit.last, 100 * share, hung, longer,
+        plural(longer),
+        credit->bound_by == RPCRDMA_BOUND_REQUESTED ? "client asks for no more"
+                                                    : "server grants no more");
     if (share < 0.1)
         snprintf(cause->against, sizeof(cause->against),
                  "it was below its limit for %.1f %% of the time in use", 100 * (1 - share));

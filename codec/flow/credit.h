@@ -69,12 +69,16 @@ struct rpcrdma_credit_stall {
 enum {
     RPCRDMA_CREDIT_STALLS = 16,       /* the longest that are kept */
     RPCRDMA_CREDIT_LONG_NS = 1000000, /* a stall worth a word */
+    RPCRDMA_CREDIT_HUNG_NS = 1000000000,
 };
 
 struct rpcrdma_credit_stalls {
     struct rpcrdma_credit_stall longest[RPCRDMA_CREDIT_STALLS];
     uint32_t kept;
     uint64_t count, longer; /* all; those of RPCRDMA_CREDIT_LONG_NS and more */
+    /* of the longer: those of RPCRDMA_CREDIT_HUNG_NS and more, and their time. Nothing that was in
+     * flight was answered for so long: what held that up is no lack of credits */
+    uint64_t hung, hung_ns;
 };
 
 struct rpcrdma_credit_in_flight {

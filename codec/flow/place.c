@@ -148,7 +148,8 @@ static bool single_message(const struct rpcrdma_connection *pub)
     return pub->life.requests == 0 && pub->paired_by == RPCRDMA_PAIRED_NOT && pub->messages < 2;
 }
 
-/* Each took the place of one that was lost; not several that were so together. */
+/* Each took the place of one that was lost; not several that were so together, nor attempts that
+ * were refused or not answered, as of a server that is being started again. */
 static void storm(struct rpcrdma_flow *flow, const struct flow_conn *conn)
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(conn), *was;
@@ -164,7 +165,7 @@ static void storm(struct rpcrdma_flow *flow, const struct flow_conn *conn)
             continue;
         if (now - was->first_time_ns >= STORM_NS)
             break;
-        recent++;
+        recent += was->established || was->messages > 0;
         life = &was->life;
     }
     if (recent < STORM)

@@ -68,6 +68,20 @@ class Attempts(CommandTest):
                 refused(c, number, INVALID_SERVICE)
         self.only(talk, 'The server refused 10 attempts to connect within 27.0 s')
 
+    def test_refused_until_accepted(self):
+        """A server that is being started refuses, and then accepts: that is no storm of connections that break."""
+        def talk(c, _):
+            c.call(rule_talk.NULL)
+            c.talk.disconnect()
+            for number in range(2, 7):
+                refused(c, number, INVALID_SERVICE)
+            c.beside(7).null()
+        path = os.path.join(self.folder, 'attempts.pcap')
+        rules.write(path, talk, True)
+        found = self.run_command('check', '-n', '--json', path, status=1)
+        self.assertIn('"connection-rejected"', found)
+        self.assertNotIn('"reconnect-storm"', found)
+
     def many(self, c, n, of=lambda number: '10.0.0.1'):
         for number in range(n):
             one = rule_talk.Conversation(c.packets, number=1, clock=c.clock, hosts=(of(number), rule_talk.SERVER))

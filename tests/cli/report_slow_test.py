@@ -194,6 +194,26 @@ class Slow(ConversationTest):
         self.assertEqual((one['cause'], one['confidence'], one['rpcs']), ('slow-server', 'medium', 1))
         self.assertIn('1 of these Calls was sent again on the same connection', one['against'])
 
+    def test_all_credits_wait(self):
+        """All credits are in use while nothing is answered for seconds: more of them would change nothing. Waits of a tenth of a
+        second are a lack of credits; of both, each has its own cost."""
+        def burst(c, ns):
+            xids = [c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, credit=16) for _ in range(16)]
+            c.clock.now += ns
+            for xid in xids:
+                c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES, credit=16)
+        for seconds, times, found in ((6, 0, {'slow-server'}), (0, 50, {'few-credits'}), (6, 50, {'slow-server', 'few-credits'})):
+            def talk(c, seconds=seconds, times=times):
+                for _ in range(times):
+                    burst(c, SECOND // 10)
+                if seconds:
+                    burst(c, seconds * SECOND)
+            causes = {one['cause']: one for one in self.among(talk)['causes']}
+            self.assertEqual(set(causes), found)
+            if times:
+                self.assertAlmostEqual(causes['few-credits']['cost_ns'], times * SECOND // 10, delta=SECOND // 10)
+                self.assertEqual(', without 1 wait of a second or more' in causes['few-credits']['text'], seconds > 0)
+
     def test_paused_within(self):
         """What acknowledged a message at once was not slow, however long the sender took to send it."""
         for of_call, says in ((True, 'the client paused within its Calls. 1 RPC of 1 s or more waited 2.00'),

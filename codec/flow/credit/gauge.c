@@ -68,6 +68,10 @@ static void keep_stall(struct rpcrdma_credit_stalls *stalls,
     stalls->count++;
     if (stall->duration_ns >= RPCRDMA_CREDIT_LONG_NS)
         stalls->longer++;
+    if (stall->duration_ns >= RPCRDMA_CREDIT_HUNG_NS) {
+        stalls->hung++;
+        stalls->hung_ns += stall->duration_ns;
+    }
     if (stalls->kept < RPCRDMA_CREDIT_STALLS) {
         i = stalls->kept++;
         heap[i] = *stall;
