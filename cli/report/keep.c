@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which connections the report keeps. Those that have not ended are counted, thousands at once. One
- * that ends is judged by the rules; where they have nothing to tell of it, it gives way to others,
- * and is added up. The last of these are kept, as another one may take their place, and the
- * busiest.
+ * Which connections the report keeps. Those that have not ended are counted (tallies.c), thousands
+ * at once. One that ends is judged by the rules; where they have nothing to tell of it, it gives
+ * way to others, and is added up. The last of these are kept, as another one may take their place,
+ * and the busiest.
  */
 #include "report/report.h"
 
@@ -12,81 +12,8 @@
 #include "out/connection.h"
 #include "report/attempts.h"
 #include "report/causes.h"
+#include "report/tallies.h"
 #include "times.h"
-
-/* Tallies by number, those of 64 numbers together: connections are numbered one after the other. */
-enum { PAGE = 64 };
-
-struct page {
-    uint64_t used; /* one bit for each */
-    struct report_tally tallies[PAGE];
-};
-
-static void empty(struct report_tally *t)
-{
-    if (t->detail) {
-        latency_clear(&t->detail->acks);
-        latency_clear(&t->detail->client_answers);
-    }
-    g_free(t->detail);
-    g_free(t->moved);
-    for (int end = 0; t->trouble && end < 2; end++)
-        g_free(t->trouble->missed[end].moments);
-    g_free(t->trouble);
-    *t = (struct report_tally){0};
-}
-
-static void free_page(gpointer p)
-{
-    struct page *page = p;
-
-    for (int i = 0; i < PAGE; i++)
-        empty(&page->tallies[i]);
-    g_free(page);
-}
-
-static gpointer page_key(uint32_t number)
-{
-    return GUINT_TO_POINTER(number / PAGE);
-}
-
-static uint64_t page_bit(uint32_t number)
-{
-    return UINT64_C(1) << number % PAGE;
-}
-
-static struct report_tally *counted(const struct report *r, uint32_t number)
-{
-    struct page *page = g_hash_table_lookup(r->tallies, page_key(number));
-
-    return number != 0 && page && page->used & page_bit(number) ? &page->tallies[number % PAGE]
-                                                                : NULL;
-}
-
-/* NULL: there is no room. */
-static struct report_tally *count(struct report *r, uint32_t number)
-{
-    struct page *page = g_hash_table_lookup(r->tallies, page_key(number));
-
-    if (!page) {
-        if (g_hash_table_size(r->tallies) >= r->most_pages)
-            return NULL;
-        page = g_new0(struct page, 1);
-        g_hash_table_insert(r->tallies, page_key(number), page);
-    }
-    page->used |= page_bit(number);
-    return &page->tallies[number % PAGE];
-}
-
-static void count_no_more(struct report *r, uint32_t number)
-{
-    struct page *page = g_hash_table_lookup(r->tallies, page_key(number));
-
-    empty(&page->tallies[number % PAGE]);
-    page->used &= ~page_bit(number);
-    if (page->used == 0)
-        g_hash_table_remove(r->tallies, page_key(number));
-}
 
 void report_free_connection(gpointer p)
 {
@@ -101,9 +28,7 @@ void report_keeping_begin(struct report *r, size_t max_bytes)
 {
     r->most_connections = (guint)CLAMP(max_bytes / 8 / REPORT_CONNECTION_BYTES, REPORT_CONNECTIONS,
                                        REPORT_CONNECTIONS_MOST);
-    r->most_pages =
-        (guint)CLAMP(max_bytes / 8 / REPORT_TALLY_BYTES, REPORT_UNENDED, G_MAXUINT) / PAGE;
-    r->tallies = g_hash_table_new_full(NULL, NULL, NULL, free_page);
+    report_tallies_begin(r, max_bytes);
     r->connections = g_hash_table_new_full(NULL, NULL, NULL, report_free_connection);
     g_queue_init(&r->recent);
     g_queue_init(&r->pinned);
@@ -129,89 +54,6 @@ void report_keeping_end(struct report *r)
 static struct report_connection *kept(const struct report *r, uint32_t number)
 {
     return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
-}
-
-struct report_trouble *report_trouble(struct report_tally *t)
-{
-    if (!t->trouble)
-        t->trouble = g_new0(struct report_trouble, 1);
-    return t->trouble;
-}
-
-struct report_detail *report_detail(struct report *r, struct report_tally *t)
-{
-    bool brief = t->moved || t->acks[0].count > 0 || t->acks[1].count > 0;
-
-    if (!t->detail && !brief && r->detailed < REPORT_DETAILED) {
-        t->detail = g_new0(struct report_detail, 1);
-        r->detailed++;
-    }
-    return t->detail;
-}
-
-static struct report_moved *moved_of(struct report *r, struct report_tally *t)
-{
-    struct report_detail *detail = report_detail(r, t);
-
-    if (!detail && !t->moved)
-        t->moved = g_new0(struct report_moved, 2);
-    return detail ? detail->moved : t->moved;
-}
-
-/* The way may have become long while it was captured. */
-static void note_slow_ack(struct report_detail *detail, bool server, int64_t now_ns, int64_t ns)
-{
-    struct report_slow_run *run = &detail->slow_now[server],
-                           *longest = &detail->slow_longest[server];
-
-    if (ns < REPORT_LONG_ACK_NS) {
-        run->acks = 0;
-        return;
-    }
-    if (run->acks++ == 0)
-        *run = (struct report_slow_run){.acks = 1, .since_ns = time_less(now_ns, ns)};
-    run->until_ns = now_ns;
-    run->ns = time_plus(run->ns, ns);
-    if (run->acks > longest->acks)
-        *longest = *run;
-}
-
-void report_ack(struct report *r, struct report_tally *t, bool server, int64_t ns)
-{
-    struct report_detail *detail = report_detail(r, t);
-
-    if (detail) {
-        latency_add(server ? &detail->acks : &detail->client_answers, ns);
-        if (ns >= REPORT_LONG_ACK_NS || detail->slow_now[server].acks > 0)
-            note_slow_ack(detail, server, report_now_ns(r), ns);
-    } else {
-        struct report_acks *acks = &t->acks[server];
-
-        acks->count++;
-        acks->slow += ns >= REPORT_SLOW_ACK_NS;
-        acks->very_slow += ns >= REPORT_LONG_ACK_NS;
-    }
-}
-
-void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_transaction *rpc)
-{
-    const struct rpcrdma_phases *phases = &rpc->phases;
-    uint64_t in = rpc->read_chunk_length, out = rpc->write_chunk_length + rpc->reply_chunk_length;
-    int64_t ns = phases->data_ns - phases->data_peer_ns;
-    struct report_moved *moved;
-
-    if (!phases->has_data || rpc->stalled_ns > 0 || phases->data_waiting_ns > 0 || ns <= 0 ||
-        (in > 0) == (out > 0))
-        return;
-    moved = &moved_of(r, t)[in > 0];
-    moved->slow += (double)(in + out) * 1e9 < (double)ns * REPORT_SLOW_RATE;
-    if (moved->rpcs++ == 0)
-        moved->frame = rpc->call_frame;
-    else
-        ns = MIN(ns, MAX(time_less(rpc->reply_time_ns, moved->latest_ns), 0));
-    moved->latest_ns = MAX(moved->latest_ns, rpc->reply_time_ns);
-    moved->bytes += in + out;
-    moved->ns = time_plus(moved->ns, ns);
 }
 
 /* It is in no list any more. */
@@ -349,12 +191,12 @@ static void unpin(struct report *r, uint32_t number)
 
 static struct report_tally *tally_of(struct report *r, const struct rpcrdma_connection *pub)
 {
-    struct report_tally *t = counted(r, pub->number);
+    struct report_tally *t = report_tally(r, pub->number);
 
     if (t)
         return t;
     r->n_connections = MAX(r->n_connections, pub->number);
-    t = pub->number > r->refused ? count(r, pub->number) : NULL;
+    t = pub->number > r->refused ? report_tally_add(r, pub->number) : NULL;
     if (!t) { /* what it has up to now is not counted, so that what follows is not, either */
         r->refused = MAX(r->refused, pub->number);
         return NULL;
@@ -431,7 +273,7 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
         t->detail->acks = t->detail->client_answers = (struct latency){0};
         r->detailed--;
     }
-    count_no_more(r, c->pub.number);
+    report_tally_drop(r, c->pub.number);
 }
 
 static bool make_room(struct report *r, enum report_keep keep)
@@ -480,8 +322,8 @@ static void after_attempts(struct report *r, struct report_connection *c)
 static void judge(struct report *r, struct report_connection *c, bool refused)
 {
     /* the rules have not seen all of that one */
-    bool waits = counted(r, c->pub.life.previous) != NULL;
-    struct report_tally *next = counted(r, c->pub.life.next);
+    bool waits = report_tally(r, c->pub.life.previous) != NULL;
+    struct report_tally *next = report_tally(r, c->pub.life.next);
     enum report_keep keep = report_judge(r, c);
     struct report_gone *was = gone(r, c->pub.life.previous);
 
@@ -519,7 +361,7 @@ static void judge(struct report *r, struct report_connection *c, bool refused)
 void report_ended(struct report *r, const struct rpcrdma_connection *pub)
 {
     struct report_connection *c = ending(r, pub);
-    struct report_tally *t = counted(r, pub->number);
+    struct report_tally *t = report_tally(r, pub->number);
     bool refused;
 
     r->ending = NULL;

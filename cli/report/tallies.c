@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is counted of each connection that has not ended: found by its number, in a bounded number
+ * of pages. */
+#include "report/tallies.h"
+
+#include "times.h"
+
+/* Tallies by number, those of 64 numbers together: connections are numbered one after the other. */
+enum { PAGE = 64 };
+
+struct page {
+    uint64_t used; /* one bit for each */
+    struct report_tally tallies[PAGE];
+};
+
+static void empty(struct report_tally *t)
+{
+    if (t->detail) {
+        latency_clear(&t->detail->acks);
+        latency_clear(&t->detail->client_answers);
+    }
+    g_free(t->detail);
+    g_free(t->moved);
+    for (int end = 0; t->trouble && end < 2; end++)
+        g_free(t->trouble->missed[end].moments);
+    g_free(t->trouble);
+    *t = (struct report_tally){0};
+}
+
+static void free_page(gpointer p)
+{
+    struct page *page = p;
+
+    for (int i = 0; i < PAGE; i++)
+        empty(&page->tallies[i]);
+    g_free(page);
+}
+
+static gpointer page_key(uint32_t number)
+{
+    return GUINT_TO_POINTER(number / PAGE);
+}
+
+static uint64_t page_bit(uint32_t number)
+{
+    return UINT64_C(1) << number % PAGE;
+}
+
+struct report_tally *report_tally(const struct report *r, uint32_t number)
+{
+    struct page *page = g_hash_table_lookup(r->tallies, page_key(number));
+
+    return number != 0 && page && page->used & page_bit(number) ? &page->tallies[number % PAGE]
+                                                                : NULL;
+}
+
+struct report_tally *report_tally_add(struct report *r, uint32_t number)
+{
+    struct page *page = g_hash_table_lookup(r->tallies, page_key(number));
+
+    if (!page) {
+        if (g_hash_table_size(r->tallies) >= r->most_pages)
+            return NULL;
+        page = g_new0(struct page, 1);
+        g_hash_table_insert(r->tallies, page_key(number), page);
+    }
+    page->used |= page_bit(number);
+    return &page->tallies[number % PAGE];
+}
+
+void report_tally_drop(struct report *r, uint32_t number)
+{
+    struct page *page = g_hash_table_lookup(r->tallies, page_key(number));
+
+    empty(&page->tallies[number % PAGE]);
+    page->used &= ~page_bit(number);
+    if (page->used == 0)
+        g_hash_table_remove(r->tallies, page_key(number));
+}
+
+void report_tallies_begin(struct report *r, size_t max_bytes)
+{
+    r->most_pages =
+        (guint)CLAMP(max_bytes / 8 / REPORT_TALLY_BYTES, REPORT_UNENDED, G_MAXUINT) / PAGE;
+    r->tallies = g_hash_table_new_full(NULL, NULL, NULL, free_page);
+}
+
+struct report_trouble *report_trouble(struct report_tally *t)
+{
+    if (!t->trouble)
+        t->trouble = g_new0(struct report_trouble, 1);
+    return t->trouble;
+}
+
+struct report_detail *report_detail(struct report *r, struct report_tally *t)
+{
+    bool brief = t->moved || t->acks[0].count > 0 || t->acks[1].count > 0;
+
+    if (!t->detail && !brief && r->detailed < REPORT_DETAILED) {
+        t->detail = g_new0(struct report_detail, 1);
+        r->detailed++;
+    }
+    return t->detail;
+}
+
+static struct report_moved *moved_of(struct report *r, struct report_tally *t)
+{
+    struct report_detail *detail = report_detail(r, t);
+
+    if (!detail && !t->moved)
+        t->moved = g_new0(struct report_moved, 2);
+    return detail ? detail->moved : t->moved;
+}
+
+/* The way may have become long while it was captured. */
+static void note_slow_ack(struct report_detail *detail, bool server, int64_t now_ns, int64_t ns)
+{
+    struct report_slow_run *run = &detail->slow_now[server],
+                           *longest = &detail->slow_longest[server];
+
+    if (ns < REPORT_LONG_ACK_NS) {
+        run->acks = 0;
+        return;
+    }
+    if (run->acks++ == 0)
+        *run = (struct report_slow_run){.acks = 1, .since_ns = time_less(now_ns, ns)};
+    run->until_ns = now_ns;
+    run->ns = time_plus(run->ns, ns);
+    if (run->acks > longest->acks)
+        *longest = *run;
+}
+
+void report_ack(struct report *r, struct report_tally *t, bool server, int64_t ns)
+{
+    struct report_detail *detail = report_detail(r, t);
+
+    if (detail) {
+        latency_add(server ? &detail->acks : &detail->client_answers, ns);
+        if (ns >= REPORT_LONG_ACK_NS || detail->slow_now[server].acks > 0)
+            note_slow_ack(detail, server, report_now_ns(r), ns);
+    } else {
+        struct report_acks *acks = &t->acks[server];
+
+        acks->count++;
+        acks->slow += ns >= REPORT_SLOW_ACK_NS;
+        acks->very_slow += ns >= REPORT_LONG_ACK_NS;
+    }
+}
+
+void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_transaction *rpc)
+{
+    const struct rpcrdma_phases *phases = &rpc->phases;
+    uint64_t in = rpc->read_chunk_length, out = rpc->write_chunk_length + rpc->reply_chunk_length;
+    int64_t ns = phases->data_ns - phases->data_peer_ns;
+    struct report_moved *moved;
+
+    if (!phases->has_data || rpc->stalled_ns > 0 || phases->data_waiting_ns > 0 || ns <= 0 ||
+        (in > 0) == (out > 0))
+        return;
+    moved = &moved_of(r, t)[in > 0];
+    moved->slow += (double)(in + out) * 1e9 < (double)ns * REPORT_SLOW_RATE;
+    if (moved->rpcs++ == 0)
+        moved->frame = rpc->call_frame;
+    else
+        ns = MIN(ns, MAX(time_less(rpc->reply_time_ns, moved->latest_ns), 0));
+    moved->latest_ns = MAX(moved->latest_ns, rpc->reply_time_ns);
+    moved->bytes += in + out;
+    moved->ns = time_plus(moved->ns, ns);
+}
