@@ -339,7 +339,7 @@ static void file_close(struct source *source)
     struct file *file = (struct file *)source;
 
     for (size_t i = 0; i < file->n_interfaces; i++)
-        pcapng_texts_free(file->interfaces[i].texts);
+        file_texts_free(file->interfaces[i].texts);
     rooms -= file->n_room;
     free(file->interfaces);
     input_close(file->in);

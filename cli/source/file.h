@@ -185,8 +185,13 @@ bool snoop_begin(struct file *file);
 /* ERF has no header: *is says whether the first records look like it. */
 bool erf_begin(struct file *file, bool *is);
 
-/* An interface's, which are counted. NULL is fine. */
-void pcapng_texts_free(struct file_texts *all);
+/* Keeps the first text of that kind, and counts what is cut or left out: all open files together
+ * keep source_texts_most bytes. */
+void file_text_keep(struct file *file, struct file_interface *interface, enum file_text which,
+                    const uint8_t *value, size_t n);
+void file_text_forget(struct file_interface *interface, enum file_text which);
+/* NULL is fine. */
+void file_texts_free(struct file_texts *all);
 
 /* What a source that is a file reads. */
 struct input *source_file_input(struct source *source);

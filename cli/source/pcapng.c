@@ -2,15 +2,24 @@
 /*
  * pcapng (draft-ietf-opsawg-pcapng)
  *
- *     block       type u32, total length u32, body, total length u32
- *     section     0x0a0d0d0a: byte-order magic u32, major u16, minor u16, section length u64,
- * options interface   1: link type u16, reserved u16, snaplen u32, options packet      2
- * (obsolete): interface u16, drops u16, time u32[2], captured u32, original u32, bytes simple 3:
- * original u32, bytes statistics  5: interface u32, time u32[2], options enhanced    6: interface
- * u32, time u32[2], captured u32, original u32, bytes, options
- *     names       4: records of type u16, length u16, address, names; options
+ *     block: type u32, total length u32, body, total length u32
  *
- * A section has its own byte order and its own interfaces. Blocks of other types are stepped over.
+ *     section, 0x0a0d0d0a: byte-order magic u32, major u16, minor u16, section length u64, options
+ *
+ *     interface, 1: link type u16, reserved u16, snaplen u32, options
+ *
+ *     packet, 2 (obsolete): interface u16, drops u16, time u32[2], captured u32, original u32,
+ * bytes
+ *
+ *     simple, 3: original u32, bytes
+ *
+ *     names, 4: records of type u16, length u16, address, names; options
+ *
+ *     statistics, 5: interface u32, time u32[2], options
+ *
+ *     enhanced, 6: interface u32, time u32[2], captured u32, original u32, bytes, options
+ *
+ * A section has its own byte order and its own interfaces. Blocks of other types are skipped.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -104,82 +113,27 @@ static bool set_resolution(struct file *file, uint64_t at, struct file_interface
     return true;
 }
 
-/* What a file says of itself may be long, and said of many interfaces: all open files together keep
- * so much of it. */
-enum { TEXT_LONG = 4096 };
-static size_t texts;
-
-static void keep(struct file *file, struct file_interface *interface, enum file_text which,
-                 const uint8_t *value, size_t n)
-{
-    size_t first = interface->texts ? 0 : sizeof(*interface->texts) + SOURCE_TEXT_ADDED;
-    bool cut = n > TEXT_LONG;
-    char *text;
-
-    if (n == 0 || (interface->texts && interface->texts->of[which]))
-        return;
-    if (cut)
-        n = TEXT_LONG;
-    if (texts + n + SOURCE_TEXT_ADDED + first > source_texts_most) {
-        file->texts_left_out++;
-        return;
-    }
-    file->texts_left_out += cut;
-    if (!interface->texts && (interface->texts = calloc(1, sizeof(*interface->texts))))
-        texts += first;
-    text = interface->texts ? strndup((const char *)value, n) : NULL;
-    if (!text)
-        return;
-    texts += strlen(text) + SOURCE_TEXT_ADDED;
-    interface->texts->of[which] = text;
-}
-
 /* An interface block's option. */
 static void keep_option(struct file *file, struct file_interface *interface, unsigned code,
                         const uint8_t *value, size_t n)
 {
     switch (code) {
     case OPTION_IF_NAME:
-        keep(file, interface, FILE_NAME, value, n);
+        file_text_keep(file, interface, FILE_NAME, value, n);
         break;
     case OPTION_COMMENT:
-        keep(file, interface, FILE_COMMENT, value, n);
+        file_text_keep(file, interface, FILE_COMMENT, value, n);
         break;
     case OPTION_IF_DESCRIPTION:
-        keep(file, interface, FILE_DESCRIPTION, value, n);
+        file_text_keep(file, interface, FILE_DESCRIPTION, value, n);
         break;
     case OPTION_IF_FILTER:
         if (n > 1 && value[0] == 0) /* in words, libpcap's */
-            keep(file, interface, FILE_FILTER, value + 1, n - 1);
+            file_text_keep(file, interface, FILE_FILTER, value + 1, n - 1);
         break;
     default:
         break;
     }
-}
-
-static void text_free(char *text)
-{
-    if (text)
-        texts -= strlen(text) + SOURCE_TEXT_ADDED;
-    free(text);
-}
-
-void pcapng_texts_free(struct file_texts *all)
-{
-    if (!all)
-        return;
-    for (size_t i = 0; i < FILE_TEXTS; i++)
-        text_free(all->of[i]);
-    texts -= sizeof(*all) + SOURCE_TEXT_ADDED;
-    free(all);
-}
-
-static void forget(struct file_interface *interface, enum file_text which)
-{
-    if (!interface->texts)
-        return;
-    text_free(interface->texts->of[which]);
-    interface->texts->of[which] = NULL;
 }
 
 static bool read_interface(struct file *file, uint64_t at, const uint8_t *body, size_t len)
@@ -253,7 +207,7 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
         return false;
     }
     interface = &file->interfaces[file->section_first + file_u32(file, body)];
-    forget(interface, FILE_COUNTS_COMMENT);
+    file_text_forget(interface, FILE_COUNTS_COMMENT);
     interface->since_known = false;
     while (option(file, &options, &code, &n, &value)) {
         counter = code == OPTION_ISB_IFRECV   ? &interface->received
@@ -261,7 +215,7 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
                   : code == OPTION_ISB_OSDROP ? &os_dropped
                                               : NULL;
         if (code == OPTION_COMMENT)
-            keep(file, interface, FILE_COUNTS_COMMENT, value, n);
+            file_text_keep(file, interface, FILE_COUNTS_COMMENT, value, n);
         if (code == OPTION_ISB_STARTTIME && n >= 8)
             interface->since_known = option_time(file, interface, value, &interface->since_ns);
         if (code == OPTION_ISB_ENDTIME && n >= 8 && option_time(file, interface, value, &end_ns))
@@ -319,6 +273,30 @@ static bool read_section(struct file *file, uint64_t at, const uint8_t *p)
     return true;
 }
 
+/* Of an enhanced packet block. */
+static void read_packet_options(struct file *file, struct source_packet *out, size_t interface,
+                                const uint8_t *begin, const uint8_t *end)
+{
+    struct options options = {begin, end};
+    const uint8_t *value;
+    unsigned code;
+    size_t n;
+
+    while (option(file, &options, &code, &n, &value)) {
+        out->replayed |= code == OPTION_COMMENT && n == strlen(SOURCE_REPLAYED) &&
+                         memcmp(value, SOURCE_REPLAYED, n) == 0;
+        if (code == OPTION_COMMENT && !out->replayed && out->comment_len == 0) {
+            out->comment = (const char *)value;
+            out->comment_len = (uint32_t)n;
+        }
+        if (code == OPTION_EPB_FLAGS && n >= 4)
+            out->direction = file_u32(file, value) % 4 % 3; /* 3: not allowed */
+        if (code == OPTION_EPB_DROPCOUNT && n >= 8)
+            file_dropped(file, interface, file_u64(file, value));
+    }
+    file->comments += out->comment_len > 0;
+}
+
 /* A packet block whose body of `len` bytes begins at `body`, `there` of them at hand. */
 static enum record read_packet(struct file *file, struct source_packet *out, uint32_t type,
                                uint64_t at, const uint8_t *body, size_t len, size_t there)
@@ -365,24 +343,10 @@ static enum record read_packet(struct file *file, struct source_packet *out, uin
     if (type == BLOCK_PACKET && file_u16(file, body + 2) != 0xffff)
         file_dropped(file, file->section_first + id, file_u16(file, body + 2));
     if (type == BLOCK_ENHANCED && there == len) {
-        size_t used = fixed + ((caplen + 3) & ~(size_t)3), n;
-        struct options options = {body + (used < len ? used : len), body + len};
-        const uint8_t *value;
-        unsigned code;
+        size_t used = fixed + ((caplen + 3) & ~(size_t)3);
 
-        while (option(file, &options, &code, &n, &value)) {
-            out->replayed |= code == OPTION_COMMENT && n == strlen(SOURCE_REPLAYED) &&
-                             memcmp(value, SOURCE_REPLAYED, n) == 0;
-            if (code == OPTION_COMMENT && !out->replayed && out->comment_len == 0) {
-                out->comment = (const char *)value;
-                out->comment_len = (uint32_t)n;
-            }
-            if (code == OPTION_EPB_FLAGS && n >= 4)
-                out->direction = file_u32(file, value) % 4 % 3; /* 3: not allowed */
-            if (code == OPTION_EPB_DROPCOUNT && n >= 8)
-                file_dropped(file, file->section_first + id, file_u64(file, value));
-        }
-        file->comments += out->comment_len > 0;
+        read_packet_options(file, out, file->section_first + id, body + (used < len ? used : len),
+                            body + len);
     }
     return RECORD_PACKET;
 }
@@ -390,6 +354,58 @@ static enum record read_packet(struct file *file, struct source_packet *out, uin
 static bool is_packet(uint32_t type)
 {
     return type == BLOCK_ENHANCED || type == BLOCK_SIMPLE || type == BLOCK_PACKET;
+}
+
+static bool is_read(uint32_t type)
+{
+    return is_packet(type) || type == BLOCK_INTERFACE || type == BLOCK_STATISTICS ||
+           type == BLOCK_SECTION || type == BLOCK_NAMES;
+}
+
+/* A block that is not read. */
+static enum record skip_block(struct file *file, uint64_t at, uint32_t total)
+{
+    struct input *in = file->in;
+
+    /* a pinned window stays where it is: try again when it may move */
+    if (in->pinned && total > in->end - in->pos)
+        return RECORD_AGAIN;
+    if (input_skip(in, total) != INPUT_OK)
+        return file_cut(file, at, "block", input_offset(in) - at, total);
+    file->other_blocks++;
+    return RECORD_PACKET;
+}
+
+/* A block of packets, of which `there` bytes are at hand: all, or all that there will be. */
+static enum record packet_block(struct file *file, struct source_packet *out, uint32_t type,
+                                uint64_t at, const uint8_t *p, uint32_t total, size_t there)
+{
+    size_t body = total - BLOCK_OVERHEAD;
+    bool whole = there >= total;
+    enum record record =
+        read_packet(file, out, type, at, p + 8, body, there - 8 < body ? there - 8 : body);
+
+    if (record == RECORD_PACKET && !whole)
+        file_cut(file, at, "packet block", there, total);
+    file->in->pos += whole ? total : there;
+    return record;
+}
+
+/* One without packets, which is at hand. */
+static enum record other_block(struct file *file, uint32_t type, uint64_t at, const uint8_t *p,
+                               uint32_t total)
+{
+    if (type == BLOCK_SECTION && file_u16(file, p + 12) != 1)
+        return wrong(file, at + 12, "pcapng has no known version", file_u16(file, p + 12));
+    if ((type == BLOCK_INTERFACE && !read_interface(file, at, p + 8, total - BLOCK_OVERHEAD)) ||
+        (type == BLOCK_STATISTICS && !read_statistics(file, at, p + 8, total - BLOCK_OVERHEAD)))
+        return RECORD_ERROR;
+    if (type == BLOCK_NAMES) {
+        read_names(file, p + 8, total - BLOCK_OVERHEAD);
+        file->other_blocks++; /* it is not copied */
+    }
+    file->in->pos += total;
+    return RECORD_PACKET;
 }
 
 /* One block. RECORD_PACKET is also the answer for a block without a packet: see next(). */
@@ -401,6 +417,7 @@ static enum record block(struct file *file, struct source_packet *out, bool *pac
     size_t there = in->end - in->pos;
     uint32_t type, total;
     const uint8_t *p = in->data + in->pos;
+    enum record record;
 
     *packet = false;
     if (status == INPUT_AGAIN)
@@ -416,17 +433,8 @@ static enum record block(struct file *file, struct source_packet *out, bool *pac
         return wrong(file, at, "a block cannot have the length", total);
     if (is_packet(type) && total > BLOCK_MAX)
         return wrong(file, at, "a packet block cannot have the length", total);
-    if ((!is_packet(type) && type != BLOCK_INTERFACE && type != BLOCK_STATISTICS &&
-         type != BLOCK_SECTION && type != BLOCK_NAMES) ||
-        total > BLOCK_MAX) {
-        /* a pinned window stays where it is: try again when it may move */
-        if (in->pinned && total > there)
-            return RECORD_AGAIN;
-        if (input_skip(in, total) != INPUT_OK)
-            return file_cut(file, at, "block", input_offset(in) - at, total);
-        file->other_blocks++;
-        return RECORD_PACKET;
-    }
+    if (!is_read(type) || total > BLOCK_MAX)
+        return skip_block(file, at, total);
     status = input_need(in, total);
     if (status == INPUT_AGAIN)
         return RECORD_AGAIN;
@@ -436,29 +444,12 @@ static enum record block(struct file *file, struct source_packet *out, bool *pac
         return wrong(file, at + total - 4, "the block's two lengths differ: 2nd is",
                      file_u32(file, p + total - 4));
     if (is_packet(type)) {
-        size_t body = total - BLOCK_OVERHEAD;
-        enum record record =
-            read_packet(file, out, type, at, p + 8, body, there - 8 < body ? there - 8 : body);
-
+        record = packet_block(file, out, type, at, p, total, there);
         *packet = record == RECORD_PACKET;
-        if (record == RECORD_PACKET && status == INPUT_END)
-            file_cut(file, at, "packet block", there, total);
-        in->pos += status == INPUT_OK ? total : there;
         return record;
     }
-    if (status == INPUT_END)
-        return file_cut(file, at, "block", there, total);
-    if (type == BLOCK_SECTION && file_u16(file, p + 12) != 1)
-        return wrong(file, at + 12, "pcapng has no known version", file_u16(file, p + 12));
-    if ((type == BLOCK_INTERFACE && !read_interface(file, at, p + 8, total - BLOCK_OVERHEAD)) ||
-        (type == BLOCK_STATISTICS && !read_statistics(file, at, p + 8, total - BLOCK_OVERHEAD)))
-        return RECORD_ERROR;
-    if (type == BLOCK_NAMES) {
-        read_names(file, p + 8, total - BLOCK_OVERHEAD);
-        file->other_blocks++; /* it is not copied */
-    }
-    in->pos += total;
-    return RECORD_PACKET;
+    return status == INPUT_END ? file_cut(file, at, "block", there, total)
+                               : other_block(file, type, at, p, total);
 }
 
 static enum record next(struct file *file, struct source_packet *out)
