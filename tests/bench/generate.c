@@ -147,7 +147,7 @@ static void bulk(struct talk_file *file, uint64_t size, uint32_t mtu)
     }
 }
 
-static void many(struct talk_file *file, uint64_t size, uint32_t connections)
+static void make_many(struct talk_file *file, uint64_t size, uint32_t connections)
 {
     struct talk *talks = calloc(connections, sizeof(*talks));
 
@@ -172,21 +172,54 @@ static void version2(struct talk_file *file, uint64_t size)
         getattr2(&talk, 0x10000 + i, i);
 }
 
-static bool kind_of(const char *kind, struct talk_file *file, uint64_t size)
+static void bulk4096(struct talk_file *file, uint64_t size)
 {
-    if (strcmp(kind, "bulk4096") == 0)
-        bulk(file, size, 4096);
-    else if (strcmp(kind, "bulk1024") == 0)
-        bulk(file, size, 1024);
-    else if (strcmp(kind, "small") == 0)
-        many(file, size, 1);
-    else if (strcmp(kind, "many") == 0)
-        many(file, size, MANY);
-    else if (strcmp(kind, "v2") == 0)
-        version2(file, size);
-    else
-        return hostile(kind, file, size);
-    return true;
+    bulk(file, size, 4096);
+}
+
+static void bulk1024(struct talk_file *file, uint64_t size)
+{
+    bulk(file, size, 1024);
+}
+
+static void small(struct talk_file *file, uint64_t size)
+{
+    make_many(file, size, 1);
+}
+
+static void many(struct talk_file *file, uint64_t size)
+{
+    make_many(file, size, MANY);
+}
+
+static const struct bench_kind usual_kinds[] = {
+    {"bulk4096", bulk4096}, {"bulk1024", bulk1024}, {"small", small},
+    {"many", many},         {"v2", version2},       {NULL, NULL},
+};
+
+static const struct bench_kind *const all_kinds[] = {
+    usual_kinds,        hostile_kinds,        hostile_names_kinds,
+    hostile_work_kinds, hostile_tables_kinds, hostile_ends_kinds,
+};
+enum { TABLES = sizeof(all_kinds) / sizeof(all_kinds[0]) };
+
+static const struct bench_kind *kind_of(const char *name)
+{
+    for (size_t i = 0; i < TABLES; i++)
+        for (const struct bench_kind *kind = all_kinds[i]; kind->name; kind++)
+            if (strcmp(name, kind->name) == 0)
+                return kind;
+    return NULL;
+}
+
+static void usage(void)
+{
+    for (size_t i = 0; i < TABLES; i++) {
+        fputs(i == 0 ? "usage: generate " : "       generate ", stderr);
+        for (const struct bench_kind *kind = all_kinds[i]; kind->name; kind++)
+            fprintf(stderr, "%s%s", kind == all_kinds[i] ? "" : "|", kind->name);
+        fputs(" SIZE[k|M|G] FILE\n", stderr);
+    }
 }
 
 int main(int argc, char **argv)
@@ -194,27 +227,22 @@ int main(int argc, char **argv)
     struct talk_file file;
     uint64_t size;
     char *unit;
+    const struct bench_kind *kind;
 
     if (argc != 4) {
-        fprintf(stderr,
-                "usage: generate bulk4096|bulk1024|small|many|v2 SIZE[k|M|G] FILE\n"
-                "       generate connections|strangers|calls|overlaps|claims|handles|"
-                "compounds|oneway|holes|tcp|decoys|shuffled|operations SIZE FILE\n"
-                "       generate names|xids|callers|iwarp6|roce6 SIZE FILE\n"
-                "       generate fragments|continued|waiting|pieces|pulled|positions|items|"
-                "slower|spread|jumps SIZE FILE\n"
-                "       generate again|answers|limits|moments|hosts SIZE FILE\n"
-                "       generate vlans|trunks|sessions|links|refused|closed|stalled SIZE FILE\n");
+        usage();
         return 2;
     }
     size = strtoull(argv[2], &unit, 10);
     size *= *unit == 'G' ? 1000000000 : *unit == 'M' ? 1000000 : *unit == 'k' ? 1000 : 1;
-    if (!talk_open(&file, argv[3]))
-        return 1;
-    if (!kind_of(argv[1], &file, size)) {
+    kind = kind_of(argv[1]);
+    if (!kind) {
         fprintf(stderr, "generate: no kind %s\n", argv[1]);
         return 2;
     }
+    if (!talk_open(&file, argv[3]))
+        return 1;
+    kind->make(&file, size);
     if (!talk_close(&file))
         return 1;
     printf("%" PRIu64 " %" PRIu64 "\n", file.packets, file.bytes);

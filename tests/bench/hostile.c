@@ -42,7 +42,7 @@ static void send_call(struct talk *talk, uint32_t xid)
 }
 
 /* Every packet is of another connection: with its set-up, or without. */
-static void connections(struct talk_file *file, uint64_t size, bool set_up)
+static void make_connections(struct talk_file *file, uint64_t size, bool set_up)
 {
     for (uint32_t i = 0; file->bytes < size; i++) {
         struct talk talk = begin(file, i);
@@ -206,36 +206,49 @@ static void tcp_held(struct talk_file *file, uint64_t size, bool decoys)
     }
 }
 
-bool hostile(const char *kind, struct talk_file *file, uint64_t size)
+static void connections(struct talk_file *file, uint64_t size)
 {
-    if (strcmp(kind, "connections") == 0)
-        connections(file, size, true);
-    else if (strcmp(kind, "strangers") == 0)
-        connections(file, size, false);
-    else if (strcmp(kind, "calls") == 0)
-        calls(file, size);
-    else if (strcmp(kind, "operations") == 0)
-        operations(file, size);
-    else if (strcmp(kind, "overlaps") == 0)
-        segments(file, size, 4096);
-    else if (strcmp(kind, "claims") == 0)
-        segments(file, size, UINT32_MAX);
-    else if (strcmp(kind, "handles") == 0)
-        handles(file, size);
-    else if (strcmp(kind, "compounds") == 0)
-        compounds(file, size);
-    else if (strcmp(kind, "holes") == 0)
-        holes(file, size);
-    else if (strcmp(kind, "oneway") == 0)
-        one_way(file, size);
-    else if (strcmp(kind, "tcp") == 0)
-        tcp(file, size);
-    else if (strcmp(kind, "decoys") == 0)
-        tcp_held(file, size, true);
-    else if (strcmp(kind, "shuffled") == 0)
-        tcp_held(file, size, false);
-    else
-        return hostile_names(kind, file, size) || hostile_work(kind, file, size) ||
-               hostile_tables(kind, file, size) || hostile_ends(kind, file, size);
-    return true;
+    make_connections(file, size, true);
 }
+
+static void strangers(struct talk_file *file, uint64_t size)
+{
+    make_connections(file, size, false);
+}
+
+static void overlaps(struct talk_file *file, uint64_t size)
+{
+    segments(file, size, 4096);
+}
+
+static void claims(struct talk_file *file, uint64_t size)
+{
+    segments(file, size, UINT32_MAX);
+}
+
+static void decoys(struct talk_file *file, uint64_t size)
+{
+    tcp_held(file, size, true);
+}
+
+static void shuffled(struct talk_file *file, uint64_t size)
+{
+    tcp_held(file, size, false);
+}
+
+const struct bench_kind hostile_kinds[] = {
+    {"connections", connections},
+    {"strangers", strangers},
+    {"calls", calls},
+    {"operations", operations},
+    {"overlaps", overlaps},
+    {"claims", claims},
+    {"handles", handles},
+    {"compounds", compounds},
+    {"holes", holes},
+    {"oneway", one_way},
+    {"tcp", tcp},
+    {"decoys", decoys},
+    {"shuffled", shuffled},
+    {NULL, NULL},
+};

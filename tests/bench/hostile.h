@@ -4,13 +4,16 @@
 
 #include "talk.h"
 
-/* Captures built to exhaust whoever reads them. False: no such kind. */
-bool hostile(const char *kind, struct talk_file *file, uint64_t size);
+/* A kind of capture, and what makes one of about that size. A table ends with a NULL name. */
+struct bench_kind {
+    const char *name;
+    void (*make)(struct talk_file *file, uint64_t size);
+};
 
-/* The same: names that collide, and walks that grow. */
-bool hostile_names(const char *kind, struct talk_file *file, uint64_t size);
-bool hostile_work(const char *kind, struct talk_file *file, uint64_t size);
-bool hostile_tables(const char *kind, struct talk_file *file, uint64_t size);
-bool hostile_ends(const char *kind, struct talk_file *file, uint64_t size);
+/* Captures built to exhaust whoever reads them. */
+extern const struct bench_kind hostile_kinds[];
+/* Names that collide, and walks that grow. */
+extern const struct bench_kind hostile_names_kinds[], hostile_work_kinds[], hostile_tables_kinds[],
+    hostile_ends_kinds[];
 
 #endif

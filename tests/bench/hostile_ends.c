@@ -251,23 +251,7 @@ static void stalled(struct talk_file *file, uint64_t size)
     }
 }
 
-bool hostile_ends(const char *kind, struct talk_file *file, uint64_t size)
-{
-    if (strcmp(kind, "vlans") == 0)
-        vlans(file, size);
-    else if (strcmp(kind, "trunks") == 0)
-        trunks(file, size);
-    else if (strcmp(kind, "sessions") == 0)
-        sessions(file, size);
-    else if (strcmp(kind, "links") == 0)
-        links(file, size);
-    else if (strcmp(kind, "refused") == 0)
-        refused(file, size);
-    else if (strcmp(kind, "closed") == 0)
-        closed(file, size);
-    else if (strcmp(kind, "stalled") == 0)
-        stalled(file, size);
-    else
-        return false;
-    return true;
-}
+const struct bench_kind hostile_ends_kinds[] = {
+    {"vlans", vlans},     {"trunks", trunks}, {"sessions", sessions}, {"links", links},
+    {"refused", refused}, {"closed", closed}, {"stalled", stalled},   {NULL, NULL},
+};

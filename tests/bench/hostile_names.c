@@ -196,19 +196,17 @@ static void addresses(struct talk_file *file, uint64_t size, bool iwarp)
     }
 }
 
-bool hostile_names(const char *kind, struct talk_file *file, uint64_t size)
+static void iwarp6(struct talk_file *file, uint64_t size)
 {
-    if (strcmp(kind, "names") == 0)
-        names(file, size);
-    else if (strcmp(kind, "xids") == 0)
-        xids(file, size);
-    else if (strcmp(kind, "callers") == 0)
-        callers(file, size);
-    else if (strcmp(kind, "iwarp6") == 0)
-        addresses(file, size, true);
-    else if (strcmp(kind, "roce6") == 0)
-        addresses(file, size, false);
-    else
-        return false;
-    return true;
+    addresses(file, size, true);
 }
+
+static void roce6(struct talk_file *file, uint64_t size)
+{
+    addresses(file, size, false);
+}
+
+const struct bench_kind hostile_names_kinds[] = {
+    {"names", names},   {"xids", xids},   {"callers", callers},
+    {"iwarp6", iwarp6}, {"roce6", roce6}, {NULL, NULL},
+};

@@ -203,19 +203,7 @@ static void hosts(struct talk_file *file, uint64_t size)
     }
 }
 
-bool hostile_tables(const char *kind, struct talk_file *file, uint64_t size)
-{
-    if (strcmp(kind, "again") == 0)
-        again(file, size);
-    else if (strcmp(kind, "answers") == 0)
-        answers(file, size);
-    else if (strcmp(kind, "limits") == 0)
-        limits(file, size);
-    else if (strcmp(kind, "moments") == 0)
-        moments(file, size);
-    else if (strcmp(kind, "hosts") == 0)
-        hosts(file, size);
-    else
-        return false;
-    return true;
-}
+const struct bench_kind hostile_tables_kinds[] = {
+    {"again", again},     {"answers", answers}, {"limits", limits},
+    {"moments", moments}, {"hosts", hosts},     {NULL, NULL},
+};

@@ -70,7 +70,7 @@ static void continued(struct talk_file *file, uint64_t size)
 
 /* A Call offers as many segments as are taken, its Reply comes first, and what it waits for comes
  * in small pieces, the last segment first, or a byte of two in one segment. */
-static void waiting(struct talk_file *file, uint64_t size, bool pieces)
+static void wait_for(struct talk_file *file, uint64_t size, bool pieces)
 {
     enum { EACH = 4000, LENGTH = 8, PIECES = 64 << 10 };
     struct talk talk = begin(file);
@@ -222,29 +222,18 @@ static void jumps(struct talk_file *file, uint64_t size)
     }
 }
 
-bool hostile_work(const char *kind, struct talk_file *file, uint64_t size)
+static void waiting(struct talk_file *file, uint64_t size)
 {
-    if (strcmp(kind, "fragments") == 0)
-        fragments(file, size);
-    else if (strcmp(kind, "continued") == 0)
-        continued(file, size);
-    else if (strcmp(kind, "waiting") == 0)
-        waiting(file, size, false);
-    else if (strcmp(kind, "pieces") == 0)
-        waiting(file, size, true);
-    else if (strcmp(kind, "pulled") == 0)
-        pulled(file, size);
-    else if (strcmp(kind, "positions") == 0)
-        positions(file, size);
-    else if (strcmp(kind, "items") == 0)
-        items(file, size);
-    else if (strcmp(kind, "slower") == 0)
-        slower(file, size);
-    else if (strcmp(kind, "spread") == 0)
-        spread(file, size);
-    else if (strcmp(kind, "jumps") == 0)
-        jumps(file, size);
-    else
-        return false;
-    return true;
+    wait_for(file, size, false);
 }
+
+static void pieces(struct talk_file *file, uint64_t size)
+{
+    wait_for(file, size, true);
+}
+
+const struct bench_kind hostile_work_kinds[] = {
+    {"fragments", fragments}, {"continued", continued}, {"waiting", waiting}, {"pieces", pieces},
+    {"pulled", pulled},       {"positions", positions}, {"items", items},     {"slower", slower},
+    {"spread", spread},       {"jumps", jumps},         {NULL, NULL},
+};
