@@ -10,6 +10,7 @@
 
 #include "finish.h"
 #include "source/create.h"
+#include "source/device.h"
 #include "source/source.h"
 
 bool output_standard(const char *path)
@@ -57,24 +58,42 @@ static bool all_regular(const struct options *options)
     return options->n_files > 0;
 }
 
+static bool open_files(const struct options *options, char *error, size_t size)
+{
+    return options_confine(options, error, size) && options_open(options, error, size);
+}
+
+static bool open_devices(const struct options *options, char *error, size_t size)
+{
+    bool good = true;
+
+    for (guint i = 0; good && i < options->n_devices; i++) {
+        struct device *one = device_open(options->devices[i], &options->live.device, error, size);
+
+        good = one != NULL;
+        if (one)
+            device_close(one);
+    }
+    return good;
+}
+
 /* Tried as it will be opened, in the sandbox, and so by a process of its own. False: it was said.
- * A file that is followed may become a capture yet. */
-static bool opens(const struct options *options)
+ */
+static bool opens(const struct options *options,
+                  bool (*try)(const struct options *options, char *error, size_t size))
 {
     int status = 0;
-    pid_t pid;
+    pid_t pid = fork();
 
-    if (options->confined || options->follow || !all_regular(options) || (pid = fork()) < 0)
+    if (pid < 0)
         return true;
     if (pid == 0) {
         char error[1000] = "";
-        const struct source *source = options_confine(options, error, sizeof(error))
-                                          ? options_open(options, error, sizeof(error))
-                                          : NULL;
+        bool good = try(options, error, sizeof(error));
 
-        if (!source)
+        if (!good)
             complain("%s", error);
-        _exit(source ? EXIT_DONE : EXIT_UNUSABLE);
+        _exit(good ? EXIT_DONE : EXIT_UNUSABLE);
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
@@ -83,9 +102,13 @@ static bool opens(const struct options *options)
 
 bool output_has_input(const struct options *options)
 {
+    if (options->n_devices > 0)
+        return opens(options, open_devices);
     for (guint i = 0; i < options->n_files; i++)
-        if (why_not_readable(options->files[i]) == 0)
-            return opens(options);
+        if (why_not_readable(options->files[i]) ==
+            0) /* one that is followed may become a capture */
+            return options->confined || options->follow || !all_regular(options) ||
+                   opens(options, open_files);
     for (guint i = 0; i < options->n_files; i++)
         complain("%s: %s", options->files[i], strerror(why_not_readable(options->files[i])));
     return options->n_files == 0;

@@ -25,9 +25,8 @@ int output_alone(const struct command *command, const char *option, const char *
 /* The same: a binary file, which is not compressed, and not for a terminal. */
 int output_binary(const struct command *command, const char *option, const char *path);
 
-/* Whether the input can be opened and is a capture, before a new file or folder is made for it,
- * which would be in the way of the next run. Of pipes and devices it is not known. False: it was
- * said. */
+/* Whether the input can be opened, and a file is a capture, before a new file or folder is made for
+ * it, which would be in the way of the next run. Of pipes it is not known. False: it was said. */
 bool output_has_input(const struct options *options);
 
 /* Before the sandbox forbids it. What the file had goes with the first bytes that are written:

@@ -80,6 +80,13 @@ class Output(command.CommandTest):
                 with self.subTest(arguments, path=path):
                     self.run_command(*arguments, path, status=2)
                     self.assertFalse(os.path.exists(out))
+        for arguments in (['export', '--csv', out], ['export', '--ndjson', out, '-b', 'duration:9'], ['export', '--sqlite', out],
+                          ['extract', '-d', out], ['extract', '-w', out], ['report', '--html', out],
+                          ['credits', '--plot', out], ['credits', '--series', out], ['metrics', '--textfile', out],
+                          ['capture', '-w', out], ['capture', '--slice', '-w', out]):
+            with self.subTest(arguments):
+                self.run_command(*arguments, '-i', 'nosuchdevice', status=2, errors=1)
+                self.assertFalse(os.path.exists(out))
         self.run_command('extract', '-d', out, none, command.capture(), status=2, errors=1)  # what there is is written
         self.assertGreater(len(os.listdir(out)), 1)
 
