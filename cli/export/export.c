@@ -17,7 +17,7 @@
 #include "points.h"
 #include "source/create.h"
 
-enum { HEAD = 65536 }; /* of a file, for its key */
+enum { HEAD = 65536 }; /* of a file, for its key; and so much of its end */
 
 struct exporter {
     struct options *options;
@@ -56,6 +56,8 @@ static void know_files(struct exporter *e)
             capture->bytes = (uint64_t)is.st_size;
             n = MIN(n, is.st_size); /* it may grow */
             capture->id = identity_file(capture->bytes, head, (size_t)n, capture->heads);
+            if (is.st_size > HEAD && (n = pread(fd, head, HEAD, is.st_size - HEAD)) > 0)
+                capture->id = identity_tail(capture->id, head, (size_t)n);
         }
         close(fd);
     }

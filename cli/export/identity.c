@@ -119,6 +119,14 @@ int64_t identity_file(uint64_t size, const void *head, size_t n, int64_t heads[I
     return identity_end(&identity);
 }
 
+int64_t identity_tail(int64_t file, const void *tail, size_t n)
+{
+    struct identity identity = identity_of((uint64_t)file);
+
+    identity_add(&identity, hash(tail, n, NULL));
+    return identity_end(&identity);
+}
+
 int64_t identity_packet(int64_t contents, const struct rpcrdma_packet *packet)
 {
     struct identity identity = identity_of((uint64_t)contents);

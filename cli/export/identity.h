@@ -37,6 +37,8 @@ int identity_first_end(const struct rpcrdma_connection *connection);
 /* Of a file by its size and first bytes, 64 KiB at most; of anything else by its name and a time.
  * heads: zeros, which become hashes of its first 1, 2, 4 ... bytes; NULL: nobody asks. */
 int64_t identity_file(uint64_t size, const void *head, size_t n, int64_t heads[IDENTITY_HEADS]);
+/* And by its last bytes, where it has more than these. */
+int64_t identity_tail(int64_t file, const void *tail, size_t n);
 /* Which of them a file had already when it was that long. */
 unsigned identity_head(uint64_t bytes);
 

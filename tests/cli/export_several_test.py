@@ -51,6 +51,14 @@ class Several(_Export):
         self.assertEqual([rows[name][::2] for name in ('a.pcap', 'b.pcap')], [(len(packets), 1)] * 2)
         self.assertEqual(sum(row[1] for row in rows.values()), n)
 
+    def test_files_that_begin_alike(self):
+        """Files of the same size whose first 64 KiB are the same are two captures."""
+        with open(capture('roce-long-call'), 'rb') as file:
+            data = file.read()
+        self.assertGreater(len(data), 3 * 65536)
+        rows = self.counts('-q', self.file(data, 'one.pcap'), self.file(data[:-4] + bytes(4), 'other.pcap'))
+        self.assertEqual(sorted(rows), ['one.pcap', 'other.pcap'])
+
     def test_unreadable(self):
         """What could not be opened has no row, and nothing of it is said of the others."""
         whole = (len(self.packets()), len(self.json('decode', '--json', capture())), 1)
