@@ -36,11 +36,12 @@ static bool is_of(const struct report_connection *c, const struct rpcrdma_addres
 static void add(struct told *told, const struct report_later *later)
 {
     struct report_later *sum = &told->sum;
+    int64_t waited_ns = report_periods_ns(&later->waited);
 
     if (told->clients++ == 0)
         *sum = *later;
-    if (told->clients == 1 || later->ns > told->longest_ns) {
-        told->longest_ns = later->ns;
+    if (told->clients == 1 || waited_ns > told->longest_ns) {
+        told->longest_ns = waited_ns;
         told->connection = later->connection;
     }
     if (told->clients == 1)

@@ -122,15 +122,14 @@ static struct wait wait_of(guint client, enum report_later_id kind,
     return wait;
 }
 
-/* It waited until then; what overlaps counts once. */
+/* It waited until then. */
 static void waited(struct report_later *later, struct wait *wait, int64_t time_ns)
 {
     int64_t ns = time_less(time_ns, wait->last_ns);
+    struct report_period when = {wait->last_ns, time_ns, ns};
 
     if (ns > 0 && ns <= AGAIN_S * SECOND)
-        later->ns = time_plus(
-            later->ns, MAX(time_less(time_ns, MAX(wait->last_ns, later->waited_until_ns)), 0));
-    later->waited_until_ns = MAX(later->waited_until_ns, time_ns);
+        report_period_add(&later->waited, &when);
     wait->last_ns = time_ns;
 }
 

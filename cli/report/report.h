@@ -163,8 +163,7 @@ struct report_later {
     uint64_t rpcs, frame;           /* so many were told; the first, ... */
     uint32_t connection;            /* ... on this one */
     int64_t since_ns, last_ns;      /* the first and the latest of these Replies */
-    int64_t ns;                     /* it waited: what overlaps counts once, ... */
-    int64_t waited_until_ns;        /* ... until then */
+    struct report_periods waited;   /* what overlaps counts once */
     const char *status, *operation; /* of the first, static; NULL: not known */
 };
 

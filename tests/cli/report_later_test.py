@@ -94,6 +94,19 @@ class Later(ConversationTest):
         one, = self.causes(talk, 'nfs-delay')
         self.assertAlmostEqual(one['cost_ns'] / SECOND, 3, 1)
 
+    def test_one_within_another(self):
+        """A file is waited for while another is: for ten seconds, one of which both were."""
+        def talk(c, _):
+            asks(c, DELAY)
+            c.clock.now += 8 * SECOND
+            asks(c, DELAY, bytes(28) + b'file')
+            c.clock.now += SECOND
+            asks(c, 0, bytes(28) + b'file')
+            c.clock.now += SECOND
+            asks(c, 0)
+        one, = self.causes(talk, 'nfs-delay')
+        self.assertAlmostEqual(one['cost_ns'] / SECOND, 10, 1)
+
     def test_several_connections(self):
         """A client asks again on whichever of its connections (nconnect)."""
         for n in (1, 2, 8):
