@@ -88,6 +88,7 @@ static void healthy(const struct report *r, char *text, size_t size)
              : report_doubt(r, 0)    ? " as far as its times can be trusted"
              : report_open_end(r)    ? " up to its last packet"
              : r->nfs_uncaptured > 0 ? " as far as NFS statuses were captured"
+             : r->nfs_encrypted > 0  ? " as far as NFS statuses are not encrypted"
                                      : "",
              r->rpcs, plural(r->rpcs), seconds(report_span_ns(r)), r->answered, loss, credits,
              beside[0] ? " " : "", beside);

@@ -252,7 +252,7 @@ static void verdict(const struct report *r, struct out *out)
     report_beside(r, beside);
     html_put(out, "<h1>rpcrdma report</h1>\n<div class=\"verdict%s\">\n",
              r->n_causes == 0 && !r->undecided && r->pipeline->unread == 0 && !report_doubt(r, 0) &&
-                     !report_open_end(r) && r->nfs_uncaptured == 0 && !beside[0]
+                     !report_open_end(r) && r->nfs_uncaptured + r->nfs_encrypted == 0 && !beside[0]
                  ? " healthy"
                  : "");
     if (r->n_causes == 0 || r->undecided) {
@@ -320,7 +320,8 @@ static void problems(const struct report *r, struct out *out)
 
 static void captured(const struct report *r, struct out *out)
 {
-    static const char *const names[N_REPORT_LACKS] = {"Missing", "Statuses", "Lost", "Paused"};
+    static const char *const names[N_REPORT_LACKS] = {"Missing", "Statuses", "Encrypted", "Lost",
+                                                      "Paused"};
     const struct view_clock *clock = &r->pipeline->clock;
     char text[REPORT_LACK];
 

@@ -114,8 +114,11 @@ static void connection_row(const struct report_connection *c, struct out *out)
         html_put(out, "<td>%.3f</td>", (double)life->down_ns / 1e9);
     else
         out_literal(out, "<td></td>");
-    html_put(out, "<td>%" PRIu64 "</td><td>%u/%u</td></tr>\n", c->trouble.resent,
-             (unsigned)c->pub.threshold_call, (unsigned)c->pub.threshold_reply);
+    html_put(out, "<td>%" PRIu64 "</td><td>%u/%u%s</td></tr>\n", c->trouble.resent,
+             (unsigned)c->pub.threshold_call, (unsigned)c->pub.threshold_reply,
+             rpcrdma_threshold_assumed(&c->pub, 0) || rpcrdma_threshold_assumed(&c->pub, 1)
+                 ? " (assumed)"
+                 : "");
 }
 
 void html_connections(const struct report *r, struct out *out)

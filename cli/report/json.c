@@ -310,6 +310,7 @@ void report_json(struct report *r, struct out *out)
     json_number(&json, KEY(replies_without_call), r->no_call);
     json_number(&json, KEY(nfs_replies), r->nfs_replies);
     json_number(&json, KEY(nfs_statuses_uncaptured), r->nfs_uncaptured);
+    json_number(&json, KEY(nfs_statuses_encrypted), r->nfs_encrypted);
     json_number(&json, KEY(retransmitted), r->resent);
     latency_json(&json, KEY(latency_ns), &r->latency);
     spent(&json, r);

@@ -440,7 +440,8 @@ struct report {
     struct groups *operations, *clients;
 
     uint64_t rpcs, answered, unanswered, no_call, undelivered, resent, incomplete;
-    uint64_t nfs_replies, nfs_uncaptured; /* with an NFS status; of these: it was not captured */
+    /* with an NFS status; of these: it was not captured; it is encrypted */
+    uint64_t nfs_replies, nfs_uncaptured, nfs_encrypted;
     struct latency latency;
     int64_t slow_ns;        /* an RPC that takes that long is slow, ... */
     bool slow_told;         /* ... as the user says */
@@ -657,6 +658,7 @@ void report_time(const struct report *report, char text[REPORT_TIME]);
 enum {
     REPORT_LACKS_GAPS,
     REPORT_LACKS_STATUSES,
+    REPORT_LACKS_ENCRYPTED,
     REPORT_LACKS_LOST,
     REPORT_LACKS_PAUSED,
     N_REPORT_LACKS

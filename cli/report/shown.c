@@ -183,6 +183,10 @@ void report_lack(const struct report *r, int which, char text[REPORT_LACK])
         snprintf(text, REPORT_LACK,
                  "of %" PRIu64 " of %" PRIu64 " NFS Replies not captured: failures cannot be seen",
                  r->nfs_uncaptured, r->nfs_replies);
+    else if (which == REPORT_LACKS_ENCRYPTED && r->nfs_encrypted > 0)
+        snprintf(text, REPORT_LACK,
+                 "statuses of %" PRIu64 " of %" PRIu64 " NFS Replies: failures cannot be seen",
+                 r->nfs_encrypted, r->nfs_replies);
     else if (which == REPORT_LACKS_LOST && lost > 0)
         snprintf(text, REPORT_LACK,
                  "%" PRIu64 " packet%s before %s captured, by the file's own count", lost,

@@ -119,16 +119,18 @@ static bool has_nfs_status(const struct rpcrdma_transaction *t)
              (t->program == RPCRDMA_PROGRAM_NFSACL && t->version == 3)));
 }
 
-/* How many are not in the capture: failures that these may be are not seen. */
-static void note_uncaptured(struct report *r, const struct rpcrdma_transaction *t,
-                            const struct nfs_arguments *nfs)
+/* How many are not in the capture, or encrypted: failures that these may be are not seen. */
+static void note_unseen(struct report *r, const struct rpcrdma_transaction *t,
+                        const struct nfs_arguments *nfs)
 {
     if (!has_nfs_status(t))
         return;
     r->nfs_replies++;
-    r->nfs_uncaptured +=
-        nfs->status_kind == NFS_STATUS_NONE ||
-        (nfs->status_kind == NFS_STATUS_RPC && nfs->status == 0 && !nfs->encrypted);
+    if (nfs->status_kind == NFS_STATUS_RPC && nfs->status == 0 && nfs->encrypted)
+        r->nfs_encrypted++;
+    else
+        r->nfs_uncaptured += nfs->status_kind == NFS_STATUS_NONE ||
+                             (nfs->status_kind == NFS_STATUS_RPC && nfs->status == 0);
 }
 
 void report_status(struct report *r, const struct rpcrdma_transaction *t,
@@ -142,7 +144,7 @@ void report_status(struct report *r, const struct rpcrdma_transaction *t,
     struct report_error *error;
     char number[32];
 
-    note_uncaptured(r, t, nfs);
+    note_unseen(r, t, nfs);
     if (t->reply_frame != 0 && !later && !transaction_is_callback(t))
         report_told_now(r->waits, t, nfs);
     if (!t->error && !nfs_failed(nfs))

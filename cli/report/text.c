@@ -122,7 +122,8 @@ static void problems(const struct report *r, struct out *out)
 
 static void captured(const struct report *r, struct out *out)
 {
-    static const char *const names[N_REPORT_LACKS] = {"missing", "statuses", "lost", "paused"};
+    static const char *const names[N_REPORT_LACKS] = {"missing", "statuses", "encrypted", "lost",
+                                                      "paused"};
     const struct view_clock *clock = &r->pipeline->clock;
     char text[REPORT_LACK];
 
@@ -191,6 +192,8 @@ static void connections(const struct report *r, struct out *out)
         networks_text(c->pub.number, network);
         if (network[0])
             report_line(out, "       %s", network);
+        if (rpcrdma_threshold_assumed(&c->pub, 0) || rpcrdma_threshold_assumed(&c->pub, 1))
+            report_line(out, "       thresholds assumed: their announcement was not captured");
         if (c->pub.life.previous > 0 && c->pub.life.has_down)
             report_line(out, "       in place of connection %u, after %.3f s without any",
                         (unsigned)c->pub.life.previous, (double)c->pub.life.down_ns / 1e9);

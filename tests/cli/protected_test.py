@@ -67,6 +67,22 @@ class Check(CommandTest):
                      words(REP_TOO_BIG) + opaque(b'') + words(2, PUTROOTFH, 0, GETATTR, REP_TOO_BIG))
             self.assertEqual(self.rules(talk)['reply-too-big'], service != PRIVACY, service)
 
+    def test_report(self):
+        """Statuses that are encrypted are counted as such: what failed there is not seen."""
+        for service, encrypted in (NONE, 0), (INTEGRITY, 0), (PRIVACY, 2):
+            with self.subTest(service):
+                talk = Protected(service)
+                for _ in range(2):
+                    talk.rpc(3, READ, opaque(handle(1)) + struct.pack('>QI', 4096, 8),
+                             words(0) + ATTRIBUTES + words(8, 1) + opaque(b'contents'))
+                path = os.path.join(self.folder, 'protected.pcap')
+                pcap.write(path, talk.out)
+                report = json.loads(self.run_command('report', '--json', path))
+                self.assertEqual([report[name] for name in ('nfs_replies', 'nfs_statuses_encrypted', 'nfs_statuses_uncaptured')],
+                                 [2, encrypted, 0])
+                self.assertEqual('  encrypted statuses of 2 of 2 NFS Replies: failures cannot be seen\n' in
+                                 self.run_command('report', path), encrypted > 0)
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -135,6 +135,9 @@ class Views(command.CommandTest):
             findings = [finding for finding in one['findings'] if finding['rule'] == 'threshold-assumed']
             self.assertEqual([finding['text'].split(' announced')[0] for finding in findings],
                              ['what the client', 'what the server'])
+        self.assertEqual(self.run_command('report', path).count('\n       thresholds assumed: their announcement was not captured\n'), 2)
+        self.assertEqual(self.run_command('report', '--html', '-', path).count('<td>1024/1024 (assumed)</td>'), 2)
+        self.assertNotIn('assumed', self.run_command('report', command.capture()))
 
 
 command.main()
