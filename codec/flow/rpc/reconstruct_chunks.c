@@ -273,21 +273,31 @@ static bool may_be_unplaced(const struct reconstruct *m)
 
 static enum rpcrdma_rule_id hole_rule(const struct reconstruct *m, enum rpcrdma_iovec_kind kind)
 {
-    switch (kind) {
-    case RPCRDMA_IOVEC_CUT:
-        return RPCRDMA_RULE_RPC_CUT;
-    case RPCRDMA_IOVEC_DROPPED:
+    if (kind == RPCRDMA_IOVEC_DROPPED)
         return RPCRDMA_RULE_RPC_DROPPED;
-    default:
-        return may_be_unplaced(m) ? RPCRDMA_RULE_RPC_UNPLACED : RPCRDMA_RULE_RPC_LOST;
-    }
+    return may_be_unplaced(m) ? RPCRDMA_RULE_RPC_UNPLACED : RPCRDMA_RULE_RPC_LOST;
 }
 
-/* Says what is missing, byte range by byte range. */
+/* What the capture cut off: one finding tells of all, as of data that is kept it is a part of each
+ * packet. Where the header was cut its places are not known, and that is told already. */
+struct cut_off {
+    uint64_t first, last, length;
+};
+
+static void add_cut(struct cut_off *cut, uint64_t at, uint32_t length)
+{
+    if (cut->length == 0)
+        cut->first = at;
+    cut->last = at + length - 1;
+    cut->length += length;
+}
+
+/* Says what is missing: of what was lost, byte range by byte range. */
 struct reconstruct_holes reconstruct_report_holes(struct reconstruct *m, size_t n_iovec)
 {
     const struct rpc_iovec *whole = &m->rpcs->whole;
     struct reconstruct_holes holes = {.any = whole->failed};
+    struct cut_off cut = {0};
     uint64_t at = 0;
 
     for (size_t i = 0; i < n_iovec; i++) {
@@ -297,9 +307,14 @@ struct reconstruct_holes reconstruct_report_holes(struct reconstruct *m, size_t 
             holes.any = true;
             holes.lost = holes.lost || p->kind == RPCRDMA_IOVEC_LOST;
             m->t->dropped = m->t->dropped || p->kind == RPCRDMA_IOVEC_DROPPED;
-            reconstruct_finding(m, hole_rule(m, p->kind), at, at + p->length - 1, p->length);
+            if (p->kind == RPCRDMA_IOVEC_CUT)
+                add_cut(&cut, at, p->length);
+            else
+                reconstruct_finding(m, hole_rule(m, p->kind), at, at + p->length - 1, p->length);
         }
         at += p->length;
     }
+    if (cut.length > 0 && !m->base_unknown)
+        reconstruct_finding(m, RPCRDMA_RULE_RPC_CUT, cut.first, cut.last, cut.length);
     return holes;
 }

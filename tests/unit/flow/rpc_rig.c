@@ -40,6 +40,7 @@ static void record(struct got_message *got, const struct rpcrdma_rpc_message *m)
         got->rules[i] = m->findings[i].rule;
         got->arg[i][0] = m->findings[i].arg[0];
         got->arg[i][1] = m->findings[i].arg[1];
+        got->arg[i][2] = m->findings[i].arg[2];
     }
 }
 

@@ -24,7 +24,7 @@ struct got_message {
     uint8_t *unplaced_chunks;
     bool has_call;
     enum rpcrdma_rule_id rules[RPC_RIG_RULES];
-    uint64_t arg[RPC_RIG_RULES][2];
+    uint64_t arg[RPC_RIG_RULES][3];
     size_t n_rules;
 };
 
