@@ -32,6 +32,8 @@ struct pipeline_file {
     bool left_out;     /* packets of an unknown link type */
 };
 
+#define PIPELINE_APART_NS INT64_C(100000) /* the queues of one port are less apart */
+
 struct pipeline {
     /* the command's */
     const struct options *options;
@@ -73,9 +75,10 @@ struct pipeline {
 
     bool unlisted; /* a sink without `message` needs no count of them: less is made of each */
 
-    /* a sink's, of transactions: Replies that passed 0.1 ms and more before their Calls, and how
-     * long at most. They are told among the doubts */
-    uint64_t early_replies;
+    /* Acks of connections that ended, and a sink's, of transactions: Replies that passed before
+     * what they answer, where that is PIPELINE_APART_NS and more; and how long at most. They are
+     * told among the doubts: the two directions' clocks are so far apart, at least */
+    uint64_t early_acks, early_replies;
     int64_t early_ns;
 
     /* for sinks to read */

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 void pipeline_unusable(struct pipeline *pipeline, const char *format, ...)
 {
@@ -119,6 +120,26 @@ static void doubt_parts(const struct pipeline *pipeline)
           what);
 }
 
+/* Each of two ports or hosts captured one. */
+static void doubt_directions(const struct pipeline *pipeline)
+{
+    uint64_t acks = pipeline->early_acks, replies = pipeline->early_replies;
+    char of_acks[40] = "", of_replies[40] = "";
+
+    if (acks > 0)
+        snprintf(of_acks, sizeof(of_acks), "%" PRIu64 " Ack%s", acks, acks == 1 ? "" : "s");
+    if (replies > 0)
+        snprintf(of_replies, sizeof(of_replies), "%" PRIu64 " Repl%s", replies,
+                 replies == 1 ? "y" : "ies");
+    doubt(pipeline, pipeline->doubts,
+          "%s%s%s pass%s before what %s, by up to %.3f ms: the clocks of the two directions, from "
+          "two ports or hosts, differ by that and more, and lengths of time from one to the other "
+          "are wrong by it, or left out",
+          of_acks, acks > 0 && replies > 0 ? " and " : "", of_replies,
+          acks + replies == 1 ? "es" : "", acks + replies == 1 ? "it answers" : "they answer",
+          (double)pipeline->early_ns / 1e6);
+}
+
 /* As far apart as packets of one queue that a host takes at once, the next ones are in order. */
 #define DISORDER_NS INT64_C(50000)
 enum { DISORDER_PACKETS = 5 }; /* of fewer little can come */
@@ -150,14 +171,8 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
               own->set_back, own->set_back == 1 ? "" : "s", (double)own->set_back_ns / 1e9);
     if (own->parts.back > 0)
         doubt_parts(pipeline);
-    if (pipeline->early_replies > 0)
-        doubt(pipeline, pipeline->doubts,
-              "%" PRIu64 " Repl%s before %s, by up to %.3f ms: the clocks of the two "
-              "directions, from two ports or hosts, differ by that and more, and lengths of time "
-              "from one to the other are wrong by it, or left out",
-              pipeline->early_replies, pipeline->early_replies == 1 ? "y passes" : "ies pass",
-              pipeline->early_replies == 1 ? "its Call" : "their Calls",
-              (double)pipeline->early_ns / 1e6);
+    if (pipeline->early_acks + pipeline->early_replies > 0)
+        doubt_directions(pipeline);
     if (own->disorder >= DISORDER_PACKETS && own->disorder_ns >= DISORDER_NS)
         doubt(pipeline, pipeline->doubts,
               "%" PRIu64

@@ -12,6 +12,19 @@ bool pipeline_network(const struct pipeline *pipeline, const struct rpcrdma_conn
                                &connection->end[0].address, &connection->end[1].address, network);
 }
 
+/* Acks of what was sent to its ends passed before that. */
+static void note_early_acks(struct pipeline *pipeline, const struct rpcrdma_connection *connection)
+{
+    for (int end = 0; end < 2; end++) {
+        const struct rpcrdma_path *path = connection->path[end];
+
+        if (!path || path->early_ns < PIPELINE_APART_NS)
+            continue;
+        pipeline->early_acks += path->early_acks;
+        pipeline->early_ns = MAX(pipeline->early_ns, path->early_ns);
+    }
+}
+
 static void on_connection(void *context, const struct rpcrdma_connection *connection)
 {
     struct pipeline *pipeline = context;
@@ -21,6 +34,7 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
     pipeline->own->connections++;
     if (pipeline_network(pipeline, connection, &network))
         networks_learn(connection->number, &network);
+    note_early_acks(pipeline, connection);
     if (sink->connection)
         sink->connection(sink->context, connection);
 }

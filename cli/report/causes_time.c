@@ -98,8 +98,8 @@ static void delayed(struct report *r, const struct report_connection *c)
     for (int server = 1; server >= 0; server--) {
         uint64_t n = n_acks(c, server);
         int64_t quick = report_ack_time(c, server, 5), most = report_ack_time(c, server, 25);
-        /* so far apart are the clocks of Replies and of what answers them */
-        int64_t apart = server ? 0 : r->pipeline->early_ns;
+        /* so far apart are the clocks of what is sent and of what answers it */
+        int64_t apart = r->pipeline->early_ns;
         const char *of = server      ? "Acks of Calls"
                          : is_tcp(c) ? "responses to Read requests"
                                      : "Acks of Replies";

@@ -94,7 +94,8 @@ static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
 {
     if (transaction_is_callback(t))
         return;
-    r->n_cut += t->has_response && t->has_latency && !t->has_phases;
+    if (t->has_response && t->has_latency && !t->has_phases)
+        ++*(t->call_length == 0 ? &r->n_cut : &r->n_apart);
     if (!t->has_phases)
         return;
     r->n_spent++;
@@ -184,11 +185,10 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
 /* The capture has it the wrong way round. */
 static void note_early_reply(struct report *r, const struct rpcrdma_transaction *t)
 {
-    const int64_t least_ns = 100000; /* the queues of one port are less apart */
     int64_t sent_ns = t->reply.transmissions > 0 ? t->reply.first_time_ns : t->reply_time_ns;
     int64_t ns = time_less(t->call_time_ns, sent_ns);
 
-    if (t->has_response || t->retransmitted || t->call.transmissions > 1 || ns < least_ns)
+    if (t->has_response || t->retransmitted || t->call.transmissions > 1 || ns < PIPELINE_APART_NS)
         return;
     r->pipeline->early_replies++;
     r->pipeline->early_ns = MAX(r->pipeline->early_ns, ns);

@@ -228,7 +228,7 @@ void report_time(const struct report *r, char text[REPORT_TIME])
     int at;
 
     text[0] = '\0';
-    if (all <= 0 && r->n_cut == 0)
+    if (all <= 0 && r->n_cut + r->n_apart == 0)
         return;
     at = concerned(r, text, REPORT_TIME);
     if (r->n_cut > 0)
@@ -236,6 +236,11 @@ void report_time(const struct report *r, char text[REPORT_TIME])
                        "Where the time of %" PRIu64 " RPC%s went is not known: their Calls were "
                        "cut within the chunk lists (capture with a larger snap length). ",
                        r->n_cut, plural(r->n_cut));
+    if (r->n_apart > 0)
+        at += snprintf(text + at, REPORT_TIME - (size_t)at,
+                       "Where the time of %" PRIu64 " RPC%s went is not known: the clocks of the "
+                       "two directions differ by too much for that. ",
+                       r->n_apart, plural(r->n_apart));
     if (all <= 0)
         return;
     at += snprintf(
@@ -243,7 +248,7 @@ void report_time(const struct report *r, char text[REPORT_TIME])
         "Of the %.3f s that %" PRIu64 "%s RPC%s took, Calls were on their way for %.0f %%, the "
         "server took %.0f %%, RDMA %.0f %%, and Replies were on their way for %.0f %%; %.0f %% "
         "of all was spent stalled.",
-        all / 1e9, r->n_spent, r->n_cut > 0 ? " other" : "", plural(r->n_spent),
+        all / 1e9, r->n_spent, r->n_cut + r->n_apart > 0 ? " other" : "", plural(r->n_spent),
         100 * (double)sum->call_ns / all, 100 * (double)sum->server_ns / all,
         100 * (double)sum->data_ns / all, 100 * (double)sum->reply_ns / all,
         100 * (double)r->spent_stalled_ns / all);

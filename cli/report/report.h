@@ -457,7 +457,8 @@ struct report {
     struct rpcrdma_phases spent;
     int64_t spent_stalled_ns;
     uint64_t n_spent; /* RPCs whose phases are known */
-    uint64_t n_cut;   /* whose are not: the Call was cut within its chunk lists */
+    uint64_t n_cut;   /* whose are not: the Call was cut within its chunk lists; */
+    uint64_t n_apart; /* or the clocks of the two directions differ by too much */
 
     struct report_waits *waits; /* see later.h */
     GHashTable *errors;         /* status -> struct report_error */

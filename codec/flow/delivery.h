@@ -143,6 +143,12 @@ struct rpcrdma_path {
      * operational error): 1 more than its enum rpcrdma_op_kind; 0: there is none, or it is not
      * known */
     uint8_t refused_request;
+
+    /* InfiniBand and RoCE: Acks that passed before what they acknowledge, by the
+     * capture's times; and how long at most. So far are the clocks of the two directions apart, at
+     * least */
+    uint64_t early_acks;
+    int64_t early_ns;
 };
 
 /* A packet that did not come once and in its turn. */

@@ -8,8 +8,9 @@ import sys
 from command import CAPTURES, CommandTest, capture, main
 import pcap
 
-sys.path[:0] = [os.path.join(CAPTURES, 'generate')]
+sys.path[:0] = [os.path.join(CAPTURES, 'generate'), os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'capture')]
 # pylint: disable=wrong-import-position
+import ngfile
 import rule_talk
 import rules
 
@@ -26,8 +27,13 @@ class TwoPorts(CommandTest):
         pcap.write(path, sorted(stamped, key=lambda one: one.time_ns))
         return path
 
-    def lines(self, *arguments):
-        return [json.loads(line) for line in self.run_command(*arguments).splitlines()]
+    def sliced(self, name):
+        path = os.path.join(self.folder, f'{name}.pcapng')
+        self.run_command('capture', '-q', '-r', os.path.join(CAPTURES, 'sliced', f'{name}.pcapng.zst'), '-w', path)
+        return path, ngfile.read(path).packets
+
+    def lines(self, *arguments, errors=0):
+        return [json.loads(line) for line in self.run_command(*arguments, errors=errors).splitlines()]
 
     def test_quick_network(self):
         """An RPC every two seconds, each packet 5 us behind the one before: not one takes until the next."""
@@ -52,13 +58,14 @@ class TwoPorts(CommandTest):
         """No slot is in use twice, no RDMA comes before its Call, and nothing takes seconds."""
         for name in ('roce-nfs41-callback', 'roce-nfs3-mini'):
             whole = {one['xid']: one['latency_ns'] for one in self.lines('rpcs', '--json', capture(name))}
-            for late in (-200, 200, 500, 1000):
+            for late in (-100, 100, 500, 1000):
                 path = self.late(self.packets(name), '192.168.77.1', late * MICRO)
-                rpcs = self.lines('rpcs', '--json', path)
+                said = int(late > 100)  # that the clocks are apart
+                rpcs = self.lines('rpcs', '--json', path, errors=said)
                 self.assertEqual({one['xid'] for one in rpcs}, set(whole))
                 for one in rpcs:
                     self.assertAlmostEqual(one['latency_ns'], whole[one['xid']], delta=4 * MICRO * 1000, msg=(name, late))
-                self.run_command('check', path, errors=1)
+                self.run_command('check', path, errors=1 + said)
 
     def test_server_early(self):
         """Replies, errors and REPs before what they answer: the same RPCs, which take as long, and report says why."""
@@ -68,20 +75,43 @@ class TwoPorts(CommandTest):
             causes = [one['cause'] for one in self.lines('report', '--json', capture(name))[0]['causes']]
             for early in (1, 10):
                 path = self.late(self.packets(name), '192.168.77.1', -early * 1000 * MICRO)
-                rpcs = self.lines('rpcs', '--json', path)
+                rpcs = self.lines('rpcs', '--json', path, errors=1)
                 self.assertEqual({one['xid'] for one in rpcs}, set(whole))
                 for one in rpcs:
                     self.assertAlmostEqual(one['latency_ns'], whole[one['xid']]['latency_ns'], msg=(name, early, one['xid']),
                                            delta=early * 1000 * MICRO if one['direction'] == 'reverse' else 0)
                     self.assertEqual(one.get('error'), whole[one['xid']].get('error'))
-                self.assertEqual(len(self.lines('connections', '--json', path)), connections)
-                report, = [json.loads(line) for line in self.run_command('report', '--json', path, errors=1).splitlines()]
+                self.assertEqual(len(self.lines('connections', '--json', path, errors=1)), connections)
+                report, = self.lines('report', '--json', path, errors=1)
                 self.assertEqual([one['cause'] for one in report['causes']], causes, (name, early))
-                self.assertRegex(report['problems'][0], r'[0-9]+ Replies pass before their Calls, by up to [0-9.]+ ms: the clocks of the '
-                                 'two directions, from two ports or hosts, differ')
-                found = self.run_command('check', '--json', path, status=1 if name == 'roce-long-call' else 0)
+                self.assertRegex(report['problems'][0], r'[0-9]+ Acks (and [0-9]+ Replies )?pass before what they answer, by up to '
+                                 '[0-9.]+ ms: the clocks of the two directions, from two ports or hosts, differ')
+                found = self.run_command('check', '--json', path, status=1 if name == 'roce-long-call' else 0, errors=1)
                 self.assertEqual({finding['rule'] for line in found.splitlines() for finding in json.loads(line)['findings']
                                   if finding['severity'] != 'note'}, {'rpc-error'} if name == 'roce-long-call' else set())
+
+    def test_server_late(self):
+        """Acks of the client before what they acknowledge: an RPC takes as long, from the Call to that Ack; no way seems to be
+        delayed, what came again counts as that, and how far the clocks are apart is said once."""
+        for path, packets, lates in ((capture('roce-nfs41-callback'), self.packets('roce-nfs41-callback'), (2, 10)),
+                                     (capture('roce-long-call'), self.packets('roce-long-call'), (2, 10)),
+                                     (*self.sliced('loss-egress'), (10,))):
+            whole = {one['xid']: one for one in self.lines('rpcs', '--json', path)}
+            causes = [one['cause'] for one in self.lines('report', '--json', path)[0]['causes']]
+            for late in lates:
+                path = self.late(packets, '192.168.77.1', late * 1000 * MICRO)
+                rpcs = self.lines('rpcs', '--json', path, errors=1)
+                self.assertEqual({one['xid'] for one in rpcs}, set(whole))
+                for one in rpcs:
+                    was = whole[one['xid']]
+                    if one['direction'] == 'forward':
+                        self.assertEqual(one['latency_ns'], was['latency_ns'], (late, one['xid']))
+                    if was['stalled_ns'] > SECOND:
+                        self.assertAlmostEqual(one['stalled_ns'], was['stalled_ns'], delta=late * 1000 * MICRO)
+                report, = self.lines('report', '--json', path, errors=1)
+                self.assertEqual([one['cause'] for one in report['causes']], causes, late)
+                self.assertRegex(report['problems'][0],
+                                 fr'^[^ ]+: [0-9]+ Acks .*pass before what they answer, by up to {late - 1}.[0-9]+ ms: the ')
 
 
 if __name__ == '__main__':

@@ -40,6 +40,8 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
     flow_release(memory, d->rare, sizeof(*d->rare));
     taps_free(memory, d);
     originals_free(memory, d);
+    if (d->extra && d->extra->early)
+        early_free(memory, d);
     flow_release(memory, d->extra, sizeof(*d->extra));
     flow_release(memory, d, sizeof(*d));
 }
@@ -274,7 +276,9 @@ bool flow_delivery_answered(const struct flow_delivery *d)
 
 uint64_t flow_delivery_acked_early(const struct flow_delivery *d)
 {
-    return delivery_extra(d)->early_frame;
+    const struct early *early = delivery_extra(d)->early;
+
+    return early ? early->frame : 0;
 }
 
 const struct flow_recovery *flow_delivery_recovery(const struct flow_delivery *d)

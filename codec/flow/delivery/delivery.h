@@ -10,6 +10,7 @@
  *   delivery.c       life, queries
  *   transmission.c   the ring of what was sent: messages, or segments of TCP
  *   requests.c       InfiniBand: requests, Acks, Naks, responses
+ *   early.c          Acks that stand before what they acknowledge
  *   behind.c         and requests that come again, or late: why?
  *   response_gaps.c  and responses that were missing as later ones passed
  *   timeouts.c       and what was retransmitted after silence: lost, or its answer?
@@ -138,6 +139,11 @@ bool flow_delivery_waits(const struct flow_delivery *d, bool psn, uint32_t last)
 bool flow_delivery_in_vain(const struct flow_delivery *d, bool psn, uint32_t last);
 /* It arrived: flow_delivery_find says DELIVERED. */
 bool flow_delivery_over(const struct flow_delivery *d, bool psn, uint32_t last);
+
+/* It arrived long after it was sent, and Acks pass before what they acknowledge: its sender may have
+ * sent it again, which passes yet, in the reordering window behind the Ack. */
+bool flow_delivery_comes_again(const struct flow_delivery *d, bool psn, uint32_t last,
+                               int64_t now_ns);
 
 /* The packets towards this end were captured at two places. */
 bool flow_delivery_at_two(const struct flow_delivery *d);

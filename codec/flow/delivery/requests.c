@@ -15,7 +15,6 @@
  */
 
 enum { ANOTHER_QP = 1 << 20, FIRST_POSITION = 1 << 25 };
-enum { EARLY_MOST = 1024 }; /* packets of a large message whose Ack passed a moment before it */
 enum { FEW_MISSING = 64 };  /* not captured, at the ends of what was */
 
 RPCRDMA_RARE static void start(struct flow_delivery *d, uint32_t psn)
@@ -29,11 +28,11 @@ RPCRDMA_RARE static void start(struct flow_delivery *d, uint32_t psn)
 /* Acks may stand before the first. */
 RPCRDMA_RARE static void start_behind_acks(struct flow_delivery *d, uint32_t psn)
 {
-    const struct extra *extra = delivery_extra(d);
+    uint32_t acked;
 
     start(d, psn);
-    if (extra->early_frame != 0 && flow_delivery_ack_early(extra->early_psn, psn))
-        d->through = position_of_psn(d, extra->early_psn) + 1;
+    if (early_acked(d, &acked) && flow_delivery_ack_early(acked, psn))
+        d->through = position_of_psn(d, acked) + 1;
 }
 
 void flow_delivery_begins(struct flow_delivery *d, uint32_t psn, uint32_t first)
@@ -199,36 +198,6 @@ static void remember_request(struct recent *r, const struct flow_delivery *d,
     r->udp_port = op->udp_port;
 }
 
-/* An Ack stands before what it acknowledges: that had arrived, at the latest when it passed. */
-RPCRDMA_RARE static void acked_before(struct flow_delivery *d, const struct rpcrdma_op *op,
-                                      uint64_t at)
-{
-    const struct extra *extra = delivery_extra(d);
-    const struct transmission *t = transmission_newest(d);
-    int64_t early_ns;
-    bool just_now = extra->early_frame != 0 &&
-                    !__builtin_sub_overflow(op->time_ns, extra->early_ns, &early_ns) &&
-                    early_ns >= 0 && early_ns <= FLOW_REORDER_NS;
-
-    if (at + (just_now ? EARLY_MOST : FLOW_ACK_EARLY) < d->through) {
-        d->through = at; /* an Ack of what was not sent: its receiver ignored it, too */
-        return;
-    }
-    if (!t || t->open || t->last >= d->through || !just_now)
-        return;
-    transmission_answered_before(d, extra->early_frame, op->time_ns);
-}
-
-RPCRDMA_RARE static void acked_early(struct flow_memory *memory, struct flow_delivery *d,
-                                     const struct rpcrdma_op *op)
-{
-    if (!delivery_make_extra(memory, d))
-        return;
-    d->extra->early_frame = op->frame;
-    d->extra->early_ns = op->time_ns;
-    d->extra->early_psn = op->seq;
-}
-
 /* What was not sent before. */
 static RPCRDMA_INLINE void progress(struct flow_memory *memory, struct flow_delivery *d,
                                     const struct rpcrdma_op *op, uint64_t at, uint32_t packets)
@@ -238,7 +207,7 @@ static RPCRDMA_INLINE void progress(struct flow_memory *memory, struct flow_deli
     d->progress_ns = op->time_ns;
     new_request(memory, d, op, at, packets);
     if (at < d->through)
-        acked_before(d, op, at);
+        early_passed(memory, d, op, at);
 }
 
 /* Any but the next one, of which no other is remembered. */
@@ -537,7 +506,7 @@ RPCRDMA_RARE static void answered_alone(struct flow_memory *memory, struct flow_
     if (op->kind == RPCRDMA_OP_NAK && delivery_rare(memory, d))
         count_nak(&d->rare->path, op);
     else if (op->kind == RPCRDMA_OP_ACK && !(op->flags & RPCRDMA_OP_ACK_OR_NAK) && !d->alone)
-        acked_early(memory, d, op);
+        early_ack(memory, d, op);
 }
 
 bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
@@ -603,6 +572,6 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     if (d->not_ready && d->rare && at >= d->rare->nak_at)
         d->naked = d->not_ready = false; /* what was refused was retransmitted, seen or not */
     if (at >= d->next)
-        acked_early(memory, d, op);
+        early_ack(memory, d, op);
     return transmission_answered(d, at, op->frame, op->time_ns, INT64_MAX);
 }

@@ -208,14 +208,29 @@ struct rare {
     int64_t response_gaps_ns; /* when the latest showed */
 };
 
+/* Acks of what had not passed yet: see early.c. */
+struct early_ack {
+    uint64_t frame; /* of several responses that follow each other the first, and its time */
+    int64_t time_ns;
+    uint32_t psn, last; /* of the latest of them */
+    bool response;
+};
+enum { EARLY_ACKS = 32 };
+struct early {
+    uint64_t frame; /* of the latest Ack or response, */
+    int64_t time_ns;
+    struct early_ack at[EARLY_ACKS]; /* a ring of those that are not over: packets that they
+                                      * acknowledge are to come */
+    uint32_t first, count;
+    uint32_t psn; /* which acknowledges this */
+};
+
 /* What only Read responses leave, and who asks which frame was the first. */
 struct extra {
     struct originals originals[2];    /* of requests and of responses. Owned */
     uint64_t skipped, skipped_end;    /* the latest gap in responses, whatever stands there */
     int64_t skipped_ns, responded_ns; /* when that showed; and when the latest response passed */
-    uint64_t early_frame;             /* the latest Ack of what had not passed yet; 0: none */
-    int64_t early_ns;
-    uint32_t early_psn; /* where nothing had passed before */
+    struct early *early;              /* Acks of what had not passed; NULL: none did. Owned */
 };
 
 /* What each packet asks comes first, what a loss leaves last but for what it begins with: of many
@@ -392,7 +407,7 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
                            int64_t waits_ns);
 
-/* The newest, and what stands before it, was acknowledged before it passed (time_ns), by `frame`.
+/* The newest, and what stands before it, was acknowledged before it passed, by `frame` at time_ns.
  */
 void transmission_answered_before(struct flow_delivery *d, uint64_t frame, int64_t time_ns);
 
@@ -418,6 +433,14 @@ void response_gap_free(struct flow_memory *memory, struct rare *rare);
 /* same_bytes.c: more than may rightly differ in a packet that is retransmitted does, as far as is
  * known. */
 bool icrc_differs(const struct recent *a, const struct recent *b);
+
+/* early.c: an Ack, of what has not passed yet; what the latest of these acknowledges; and a packet
+ * that passes behind its Ack. */
+void early_ack(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op);
+bool early_acked(const struct flow_delivery *d, uint32_t *psn);
+void early_passed(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
+                  uint64_t at);
+void early_free(struct flow_memory *memory, struct flow_delivery *d);
 
 /* behind.c: a request that stands before what was expected next. */
 void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,

@@ -57,6 +57,9 @@ static RPCRDMA_INLINE bool settled(const struct flow_rpcs *rpcs, struct rpc_tran
         return true;
     if (t->reply_place.set && flow_delivery_waits(d, psn, t->reply_place.last))
         return false; /* mostly, when it is asked first */
+    if (t->reply_place.set && flow_delivery_disturbed(d) &&
+        flow_delivery_comes_again(d, psn, t->reply_place.last, rpcs->context->time_ns))
+        return false; /* what it waited for is not known */
     if (t->has_call && t->reply_place.set &&
         !flow_context_tells(rpcs->context, t->findings != NULL) &&
         flow_delivery_over(d, psn, t->reply_place.last)) {

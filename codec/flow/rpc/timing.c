@@ -314,23 +314,46 @@ void rpc_timing_delivered(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         rpc_delivery_find(t, &t->reply_place, &pub->reply);
 }
 
-/* The Reply passed before its Call, as the times of the two directions do not fit. The Call and the
- * Reply's Ack are in one direction: that is a length of time. How much of it each end took is not
- * known, but where it is much longer than the two are apart. */
-RPCRDMA_RARE static void replied_early(struct rpc_transaction *t)
+/* How far the times of the two directions are apart, at least, as this RPC shows: an Ack or the
+ * Reply passed before what it answers. */
+static int64_t apart(const struct rpcrdma_transaction *pub)
+{
+    const struct rpcrdma_delivery *of[2] = {&pub->call, &pub->reply};
+    bool early = pub->reply_frame < pub->call_frame;
+    int64_t most = early ? pub->call_time_ns - pub->reply.first_time_ns : 0, ns;
+
+    for (int i = 0; i < 2; i++)
+        if (of[i]->state == RPCRDMA_DELIVERED &&
+            !__builtin_sub_overflow(of[i]->first_time_ns, of[i]->time_ns, &ns) && ns > most)
+            most = ns;
+    return most;
+}
+
+/* The Call and the Reply's Ack are in one direction: from one to the other is a length of time. How
+ * much of it each end took is not known where the other direction's times do not fit, unless it is
+ * much longer than the two are apart. */
+static void measure(struct rpc_transaction *t)
 {
     enum { MUCH = 20 };
+    struct rpcrdma_transaction *pub = &t->pub;
+
+    phases(t);
+    if (apart(pub) <= pub->latency_ns / MUCH)
+        return;
+    pub->has_phases = false;
+    pub->phases = (struct rpcrdma_phases){0};
+}
+
+/* The Reply passed before its Call. */
+RPCRDMA_RARE static void replied_early(struct rpc_transaction *t)
+{
     struct rpcrdma_transaction *pub = &t->pub;
 
     if (pub->reply.state != RPCRDMA_DELIVERED || pub->reply_time_ns < pub->call_time_ns)
         return;
     pub->has_latency = true;
     pub->latency_ns = pub->reply_time_ns - pub->call_time_ns;
-    phases(t);
-    if (pub->call_time_ns - pub->reply.first_time_ns <= pub->latency_ns / MUCH)
-        return;
-    pub->has_phases = false;
-    pub->phases = (struct rpcrdma_phases){0};
+    measure(t);
 }
 
 void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
@@ -355,7 +378,7 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     pub->has_latency = pub->reply.state != RPCRDMA_NOT_DELIVERED;
     pub->latency_ns = pub->has_latency ? pub->reply_time_ns - pub->call_time_ns : 0;
     if (pub->has_latency)
-        phases(t);
+        measure(t);
 }
 
 /* Which transmission of the Reply is in this frame; 0: not known. */

@@ -93,24 +93,74 @@ static void timed_out_and_acked_before_it_passes(void **state)
     assert_int_equal(find(PSN + 1, PSN + 2).last_time_ns, sent + 10 * US);
 }
 
-/* 200 packets pass behind their Ack, 8 ms after it. */
+/* 200 packets pass behind their Ack, 8 ms after it. By the clock of the end that answers they had
+ * arrived when it did. So far are the two directions apart, at least. */
 static void acked_long_before_it_passes(void **state)
 {
     enum { N = 200 };
-    int64_t sent;
+    int64_t answered;
 
     (void)state;
     send_one(PSN);
     ack(PSN);
+    assert_int_equal(path_to(d)->early_acks, 0);
     ack(PSN + N);
+    answered = now;
     now += 6 * MS;
     for (uint32_t i = 1; i < N; i++)
         send_part(PSN + i, i == 1 ? RPCRDMA_OP_FIRST : 0);
     send_part(PSN + N, RPCRDMA_OP_LAST | RPCRDMA_OP_ACK_REQUEST);
-    sent = now;
     assert_int_equal(find(PSN + 1, PSN + N).state, RPCRDMA_DELIVERED);
-    assert_int_equal(find(PSN + 1, PSN + N).time_ns, sent);
+    assert_int_equal(find(PSN + 1, PSN + N).time_ns, answered);
+    assert_int_equal(path_to(d)->early_acks, 1);
+    assert_int_equal(path_to(d)->early_ns, now - answered);
     path_is(0, 0, 0, 0, 0);
+}
+
+/* The Acks of several pass before the first of them: each has its own, though responses pass
+ * between them. */
+static void acked_early_one_by_one(void **state)
+{
+    enum { N = 8, RESPONSES = 40 };
+    int64_t answered[N];
+
+    (void)state;
+    send_one(PSN);
+    ack(PSN);
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t psn = PSN + 1 + i * (RESPONSES + 1);
+
+        ack(psn);
+        answered[i] = now;
+        for (uint32_t k = 1; k <= RESPONSES; k++)
+            answer(RPCRDMA_OP_READ_RESPONSE, psn + k, 0);
+    }
+    now += 5 * MS;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t psn = PSN + 1 + i * (RESPONSES + 1);
+
+        send_one(psn);
+        read_request(psn + 1, RESPONSES);
+        assert_int_equal(find(psn, psn).time_ns, answered[i]);
+        assert_int_equal(find(psn + 1, psn + RESPONSES).time_ns, answered[i] + 10 * US);
+    }
+    assert_int_equal(path_to(d)->early_acks, 2 * N);
+}
+
+/* In the file an Ack stands before what it acknowledges, by the times it does not. */
+static void acked_early_in_the_file(void **state)
+{
+    int64_t sent = START + 5 * US;
+
+    (void)state;
+    send_one(PSN);
+    ack(PSN);
+    now = START + 90 * US;
+    ack(PSN + 1);
+    now = sent - 10 * US;
+    send_one(PSN + 1);
+    assert_int_equal(find(PSN + 1, PSN + 1).time_ns, START + 100 * US);
+    assert_int_equal(path_to(d)->early_acks, 0);
 }
 
 /* Neither the Ack of a message was captured nor the next message, which the next Ack acknowledges
@@ -416,6 +466,8 @@ int main(void)
         TEST(lost_and_acked_before_it_passes),
         TEST(timed_out_and_acked_before_it_passes),
         TEST(acked_long_before_it_passes),
+        TEST(acked_early_one_by_one),
+        TEST(acked_early_in_the_file),
         TEST(an_ack_that_may_be_a_nak),
         TEST(acks_that_may_be_naks_prove_nothing),
         TEST(no_ack_that_is_whole),
