@@ -27,6 +27,7 @@ enum {
 enum rank {
     IMPOSSIBLE,
     ODD,      /* can be read so, but not as it should be */
+    UNKNOWN,  /* it is as it should be, but a type that only another format has */
     POSSIBLE, /* what would show it was not captured, or is not there */
     EXACT,
     RANKS,
@@ -100,10 +101,13 @@ static enum rank rank_of(const struct rpcrdma_dialect *dialect, const struct flo
         has_bad_property(&m.properties, dialect, false) ||
         has_bad_property(&m.want, dialect, false) || has_bad_property(&m.now, dialect, false))
         return ODD;
+    if (status != RPCRDMA_OK || m.kind != RPCRDMA_KIND_OPTIONAL ||
+        !rpcrdma_xchar_name(m.optional.type))
+        return rank;
     /* the xchar messages were written for cel-01; elsewhere their types are just unknown ones */
-    if (status == RPCRDMA_OK && m.kind == RPCRDMA_KIND_OPTIONAL &&
-        rpcrdma_xchar_name(m.optional.type) &&
-        (!rpcrdma_xchar_decode(&m, &xchar) || xchar.status != RPCRDMA_OK || xchar.trailing))
+    if (!rpcrdma_xchar_decode(&m, &xchar))
+        return UNKNOWN;
+    if (xchar.status != RPCRDMA_OK || xchar.trailing || xchar.noncanonical)
         return ODD;
     return rank;
 }
