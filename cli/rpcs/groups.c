@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fetch.h"
 #include "command.h"
 #include "keyed_hash.h"
 #include "out/address.h"
@@ -336,22 +337,20 @@ void groups_expect_soon(const struct groups *groups, const struct rpcrdma_addres
 {
     const struct groups_recent *recent = place(groups, client);
 
-    __builtin_prefetch(recent);
-    __builtin_prefetch((const char *)(recent + 1) - 1);
+    flow_fetch(recent, sizeof(*recent));
 }
 
 void groups_expect(const struct groups *groups, const struct rpcrdma_address *client)
 {
-    enum { LINE = 64, SUMS = offsetof(struct group, latency.octave) };
+    enum { SUMS = offsetof(struct group, latency.octave) };
     const struct group *group = place(groups, client)->group;
 
     if (!group)
         return;
-    __builtin_prefetch(&group->latency.octave[groups->octave]);
-    for (size_t at = 0; at < SUMS; at += LINE)
-        __builtin_prefetch((const char *)group + at);
-    __builtin_prefetch(&group->n_phases);
-    __builtin_prefetch(&group->stalled_ns);
+    flow_fetch_line(&group->latency.octave[groups->octave]);
+    flow_fetch(group, SUMS);
+    flow_fetch_line(&group->n_phases);
+    flow_fetch_line(&group->stalled_ns);
 }
 
 void groups_expect_latency(struct groups *groups, const struct rpcrdma_address *client, int64_t ns)
@@ -363,7 +362,7 @@ void groups_expect_latency(struct groups *groups, const struct rpcrdma_address *
     groups->octave = bucket / LATENCY_FINE;
     octave = group ? group->latency.octave[groups->octave] : NULL;
     if (octave)
-        __builtin_prefetch(&octave[bucket % LATENCY_FINE]);
+        flow_fetch_line(&octave[bucket % LATENCY_FINE]);
 }
 
 void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *one)

@@ -38,19 +38,4 @@ bool flow_memory_fits(const struct flow_memory *memory, size_t size);
 /* NULL is fine. `size` is what was asked for. */
 void flow_release(struct flow_memory *memory, void *p, size_t size);
 
-/*
- * Has memory that is soon looked at brought into the processor's cache: of many connections it is
- * not there. Prefetches, which nothing waits for: behind a load that does not come the processor
- * soon takes no more.
- */
-static inline void flow_fetch(const void *memory, size_t size)
-{
-    enum { LINE = 64 };
-    const char *bytes = memory;
-
-    for (size_t at = 0; at < size; at += LINE)
-        __builtin_prefetch(bytes + at);
-    __builtin_prefetch(bytes + size - 1);
-}
-
 #endif

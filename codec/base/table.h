@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/fetch.h"
 #include "base/memory.h"
 #include "base/step.h"
 
@@ -90,7 +91,7 @@ static inline void *flow_table_get(const struct flow_table *table, uint64_t key)
 static inline void flow_table_fetch(const struct flow_table *table, uint64_t key)
 {
     if (table->slots)
-        __builtin_prefetch(&table->slots[flow_table_home(table, key)]);
+        flow_fetch_line(&table->slots[flow_table_home(table, key)]);
 }
 
 bool flow_table_grow(struct flow_table *table, struct flow_memory *memory);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/fetch.h"
 #include "flow/delivery/delivery.h"
 #include "flow/flow_state.h"
 
@@ -23,8 +24,8 @@ static void fetch_user(const struct rpcrdma_connection *pub)
 
     if (!pub->user)
         return;
-    __builtin_prefetch(pub->user);
-    __builtin_prefetch((const char *)pub->user + LINE);
+    flow_fetch_line(pub->user);
+    flow_fetch_line((const char *)pub->user + LINE);
 }
 
 /* What follows deliveries looks at: the life with each Call. */

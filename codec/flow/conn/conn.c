@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/fetch.h"
 #include "flow/conn/conn_state.h"
 
 #include "flow/delivery/delivery.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/fetch.h"
 #include "flow/credit/credit_conn.h"
 #include "flow/credit/rnr.h"
 #include "wire/hot.h"
@@ -416,8 +417,8 @@ void flow_credit_fetch_levels(const struct flow_conn *conn)
         const struct rpcrdma_credit_account *account = cc->side[i].account;
 
         if (account) {
-            __builtin_prefetch(account->gauge.histogram.ns);
-            __builtin_prefetch(account->replies_passed.ring);
+            flow_fetch_line(account->gauge.histogram.ns);
+            flow_fetch_line(account->replies_passed.ring);
         }
     }
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/fetch.h"
 #include "flow/delivery/transmission.h"
 #include "flow/life.h"
 #include "wire/hot.h"

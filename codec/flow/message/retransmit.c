@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/fetch.h"
 #include "flow/message/message_state.h"
 
 #include "wire/cursor.h"
@@ -201,7 +202,7 @@ void flow_message_fetch(const struct flow_messages *messages, const struct flow_
         pub->role[sender] != RPCRDMA_ROLE_CLIENT)
         return;
     of_hosts = hash_of(&pub->end[sender].address, &pub->end[1 - sender].address);
-    __builtin_prefetch(&messages->sent[place_of(of_hosts, rpcrdma_get_be32(op->data))]);
+    flow_fetch_line(&messages->sent[place_of(of_hosts, rpcrdma_get_be32(op->data))]);
 }
 
 struct flow_sent *flow_call_sent_at(const struct flow_messages *messages, uint32_t remembered)

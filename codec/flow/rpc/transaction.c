@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/fetch.h"
 #include "flow/rpc/check.h"
 #include "flow/rpc/rpc_state.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/fetch.h"
 #include "flow/delivery/delivery.h"
 #include "flow/stream/stream_state.h"
 
