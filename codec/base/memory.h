@@ -21,6 +21,7 @@ struct flow_memory {
     uint64_t refused;    /* allocations the limit refused */
     uint64_t fail_after; /* tests: malloc "fails" once this many allocations were made; 0: never */
     uint64_t count;
+    uintptr_t highest; /* small memory was taken so far: see memory.c */
 };
 
 /* Bytes that may be used now. */

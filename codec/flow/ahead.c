@@ -57,6 +57,50 @@ static void fetch_credits(struct flow_conn *const *conns, size_t n)
         flow_credit_fetch_levels(conns[i]);
 }
 
+/* What a connection points to, and then what that does. */
+static void fetch_pointed(const struct flow_conn *conn)
+{
+    for (int i = 0; i < 2; i++)
+        if (flow_conn_direction(conn, i))
+            flow_direction_fetch(flow_conn_direction(conn, i));
+    flow_rpc_fetch(conn);
+    flow_credit_fetch(conn);
+}
+
+static void fetch_far(const struct rpcrdma_flow *flow, const struct flow_conn *conn)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct flow_direction *dir = flow_conn_direction(conn, i);
+
+        if (!dir)
+            continue;
+        flow_direction_fetch_place(flow->streams, dir);
+        if (dir->delivery)
+            flow_delivery_fetch(dir->delivery);
+    }
+    flow_credit_fetch_accounts(conn);
+}
+
+/* What is asked for of one of them is there when it is the next one's turn. */
+void flow_ahead_ends(const struct rpcrdma_flow *flow, const struct flow_conn *conn)
+{
+    const struct flow_conn *first, *second, *third;
+
+    if (!rpcrdma_flow_crowded(flow))
+        return;
+    first = flow_conn_newer(conn);
+    if (!first)
+        return;
+    fetch_far(flow, first);
+    second = flow_conn_newer(first);
+    if (!second)
+        return;
+    fetch_pointed(second);
+    third = flow_conn_newer(second);
+    if (third)
+        flow_conn_fetch_whole(flow->conns, third);
+}
+
 /* Step by step for all of them: what one step asked for is there when the next goes on from it. */
 void rpcrdma_flow_ahead(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops, size_t n)
 {

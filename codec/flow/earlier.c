@@ -82,6 +82,8 @@ struct rpcrdma_connection *flow_earlier_one(struct flow_earlier *e)
     if (e->next && e->looked++ < FLOW_LOOK_BACK) {
         e->conn = e->next;
         e->next = flow_conn_before(e->next);
+        if (e->next)
+            flow_conn_fetch_life(e->next); /* while this one is looked at */
         return flow_conn_public(e->conn);
     }
     e->conn = NULL;

@@ -143,8 +143,10 @@ static void finish_until(struct rpcrdma_flow *flow, const struct flow_conn *unti
 {
     struct flow_conn *conn;
 
-    while ((conn = flow_conns_oldest(flow->conns)) != until)
+    while ((conn = flow_conns_oldest(flow->conns)) != until) {
+        flow_ahead_ends(flow, conn);
         flow_finish(flow, conn, true);
+    }
 }
 
 bool rpcrdma_flow_end(struct rpcrdma_flow *flow)
@@ -157,6 +159,7 @@ bool rpcrdma_flow_end(struct rpcrdma_flow *flow)
     for (; conn; conn = next) {
         next = flow_conn_newer(conn);
         limit = flow_memory_limit(memory);
+        flow_ahead_ends(flow, conn);
         release_held(flow, conn);
         /* what is given out takes memory until its connection ends: then not in order, but all */
         if (memory->used > limit - limit / 16)

@@ -128,6 +128,8 @@ static inline void flow_give_up_calls(struct rpcrdma_flow *flow, struct flow_con
 /* Memory for a Call: of the connection's oldest, or of another connection. */
 bool flow_make_room_for_call(struct rpcrdma_flow *flow, struct flow_conn *conn);
 
+/* ahead.c: `conn` ends, and those behind it soon will. Asks for their memory. */
+void flow_ahead_ends(const struct rpcrdma_flow *flow, const struct flow_conn *conn);
 /* ending.c. `ended`: because the capture did. */
 void flow_finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended);
 void flow_finish_overdue(struct rpcrdma_flow *flow);

@@ -299,6 +299,22 @@ void flow_conn_fetch(const struct flow_conns *conns, const struct flow_conn *con
     flow_fetch(conn + 1, conns->above);
 }
 
+void flow_conn_fetch_whole(const struct flow_conns *conns, const struct flow_conn *conn)
+{
+    flow_fetch(conn, sizeof(*conn) + conns->above);
+}
+
+void flow_conn_fetch_life(const struct flow_conn *conn)
+{
+    enum {
+        LIFE = offsetof(struct flow_conn, pub.life),
+        END = offsetof(struct flow_conn, hosts) + sizeof(conn->hosts),
+    };
+
+    flow_fetch(conn, offsetof(struct rpcrdma_connection, version));
+    flow_fetch(&conn->pub.life, END - LIFE);
+}
+
 struct flow_conn *flow_conns_oldest(const struct flow_conns *conns)
 {
     return TAILQ_FIRST(&conns->all);

@@ -205,8 +205,11 @@ uint64_t flow_hosts_key(const struct flow_conns *conns, const struct rpcrdma_con
 /* So many are looked at, at most, for one whose place another takes. */
 enum { FLOW_LOOK_BACK = 32 };
 
-/* Asks for the memory of a connection that soon has a packet. */
+/* Asks for the memory of a connection that soon has a packet; that soon ends; of which it is soon
+ * asked whether another one takes its place. */
 void flow_conn_fetch(const struct flow_conns *conns, const struct flow_conn *conn);
+void flow_conn_fetch_whole(const struct flow_conns *conns, const struct flow_conn *conn);
+void flow_conn_fetch_life(const struct flow_conn *conn);
 
 /* For the end: connections by age; one that is to be finished (merged into *into, where that is not
  * NULL, its ends counted the other way round where *swapped; or disconnected long ago); the one to

@@ -372,6 +372,17 @@ RPCRDMA_HOT struct flow_direction *flow_direction_find(struct flow_streams *stre
     return at ? at->dir : find_uncached(streams, op, quick);
 }
 
+void flow_direction_fetch(const struct flow_direction *dir)
+{
+    flow_fetch(dir, sizeof(struct stream));
+}
+
+void flow_direction_fetch_place(const struct flow_streams *streams,
+                                const struct flow_direction *dir)
+{
+    flow_table_fetch(&streams->table, stream_of_const(dir)->hash);
+}
+
 size_t flow_directions_count(const struct flow_streams *streams)
 {
     return streams->n_handles;

@@ -201,6 +201,10 @@ struct flow_cached *flow_direction_cached(struct flow_streams *streams,
  * many: each once, where its operations follow each other. */
 size_t flow_directions_ahead(struct flow_streams *streams, const struct rpcrdma_op *ops, size_t n,
                              struct flow_direction **out, const struct rpcrdma_op **of);
+/* Asks for the memory of a direction that soon ends; then for that of its place in the table. */
+void flow_direction_fetch(const struct flow_direction *dir);
+void flow_direction_fetch_place(const struct flow_streams *streams,
+                                const struct flow_direction *dir);
 /* About how many there are. */
 size_t flow_directions_count(const struct flow_streams *streams);
 /* PSNs that a Read request takes; 0: not known. */
