@@ -443,6 +443,38 @@ static void test_compared(void **state)
     free(file);
 }
 
+/* With little payload to leave out it is mapped though that seems to take somewhat longer at the
+ * beginning, and read where it takes far longer. */
+static void test_dear(void **state)
+{
+    int64_t (*before)(void) = skim_clock;
+
+    (void)state;
+    bulk_from = 16;
+    make(false);
+    skim_clock = slow_clock;
+    skim_tries = true;
+    for (int dear = 0; dear <= 1; dear++) {
+        struct run run;
+
+        clock_calls = 0;
+        took_ns[0] = dear ? 4000 : 1500;
+        took_ns[1] = 1000;
+        run = read_it(&(struct how){.no_readahead = true});
+        assert_string_equal(error, "");
+        assert_int_equal(run.seen, packets_in_file);
+        assert_int_equal(run.offset, size);
+        if (dear)
+            assert_int_equal(run.soon, 0);
+        else
+            assert_true(run.soon > 50);
+    }
+    skim_clock = before;
+    skim_tries = false;
+    bulk_from = 4;
+    free(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -450,7 +482,7 @@ int main(void)
         cmocka_unit_test(test_damaged),   cmocka_unit_test(test_not_mapped),
         cmocka_unit_test(test_backwards), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_compared),  cmocka_unit_test(test_little_left_out),
-        cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_guesses),   cmocka_unit_test(test_dear),
     };
 
     skim_tries = false; /* whichever takes less here */
