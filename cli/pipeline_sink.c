@@ -12,17 +12,26 @@ bool pipeline_network(const struct pipeline *pipeline, const struct rpcrdma_conn
                                &connection->end[0].address, &connection->end[1].address, network);
 }
 
-/* Acks of what was sent to its ends passed before that. */
+/* Acks of what was sent to its ends passed before that: of a quarter of its messages and more. Of
+ * fewer they were captured in the wrong order. */
 static void note_early_acks(struct pipeline *pipeline, const struct rpcrdma_connection *connection)
 {
+    enum { OF = 4 };
+    uint64_t acks = 0;
+    int64_t ns = 0;
+
     for (int end = 0; end < 2; end++) {
         const struct rpcrdma_path *path = connection->path[end];
 
         if (!path || path->early_ns < PIPELINE_APART_NS)
             continue;
-        pipeline->early_acks += path->early_acks;
-        pipeline->early_ns = MAX(pipeline->early_ns, path->early_ns);
+        acks += path->early_acks;
+        ns = MAX(ns, path->early_ns);
     }
+    if (acks * OF < connection->messages)
+        return;
+    pipeline->early_acks += acks;
+    pipeline->early_ns = MAX(pipeline->early_ns, ns);
 }
 
 static void on_connection(void *context, const struct rpcrdma_connection *connection)
