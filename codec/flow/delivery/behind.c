@@ -68,6 +68,17 @@ static void came_out_of_order(struct rare *rare, uint64_t at, uint64_t end)
         rare->out_of_order_end = end;
 }
 
+/* Its receiver has begun to serve it, and it comes once more. */
+static void again_though_served(struct rare *rare, const struct transmission *t, int64_t time_ns)
+{
+    if (rare->served_again.times == 0 || rare->served_again.first != t->first) {
+        rare->served_again.first = t->first;
+        rare->served_again.times = 0;
+        rare->served_again.since_ns = time_ns;
+    }
+    rare->served_again.times++;
+}
+
 static void again(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
                   uint64_t at, bool gap)
 {
@@ -113,6 +124,8 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
             t->times = 1;
     } else if (transmission_behind_last(t, at) <= 0 && at < t->last + 1) {
         transmission_repeated(t);
+        if (!t->delivered && transmission_served(d, t))
+            again_though_served(d->rare, t, op->time_ns);
     }
     t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
     t->at = TRANSMISSION_AT(at);

@@ -197,12 +197,31 @@ bool flow_delivery_at_two(const struct flow_delivery *d)
     return d->taps != NULL;
 }
 
+/* The oldest that was not answered, but for what its receiver has begun to serve. NULL: none. */
+static const struct transmission *oldest_not_served(const struct flow_delivery *d)
+{
+    for (uint32_t i = d->pending; i < d->count; i++) {
+        const struct transmission *t = transmission_record(d, i);
+
+        if (!transmission_served(d, t))
+            return t;
+    }
+    return NULL;
+}
+
 /* What was retransmitted and is not answered, where answers were captured. NULL: nothing. */
 static const struct transmission *unanswered(const struct flow_delivery *d)
 {
-    const struct transmission *t = transmission_pending(d);
+    const struct transmission *t = oldest_not_served(d);
 
     return t && proves(d, t) && !t->delivered && t->times >= 2 ? t : NULL;
+}
+
+/* It was retransmitted again and again after its receiver had begun to serve it. */
+static bool in_vain_since(const struct flow_delivery *d, const struct transmission *t)
+{
+    return t && d->rare && proves(d, t) && !t->delivered && transmission_served(d, t) &&
+           d->rare->served_again.first == t->first && d->rare->served_again.times >= 2;
 }
 
 /* A Nak asked for it, or for what was sent before it (all behind that is to be sent again, too:
@@ -220,7 +239,10 @@ void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence
     const struct transmission *t = unanswered(d), *oldest = transmission_pending(d);
 
     *silence = (struct rpcrdma_silence){.heard_ns = d->answered_ns};
-    if (t) {
+    if (in_vain_since(d, oldest)) {
+        silence->transmissions = d->rare->served_again.times;
+        silence->since_ns = d->rare->served_again.since_ns;
+    } else if (t) {
         silence->transmissions = t->times;
         silence->since_ns = t->first_ns;
     } else if (asked_for(d, oldest)) {

@@ -23,7 +23,7 @@ static bool acked_late(const struct transmission *t, int64_t now, int64_t silenc
 /* No Ack passed, and its receiver had it: the Ack was lost before it came here. */
 static bool served(const struct flow_delivery *d, const struct transmission *t)
 {
-    return t && !t->delivered && !t->open && t->last < d->served;
+    return t && !t->delivered && transmission_served(d, t);
 }
 
 static void answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t first_ns,

@@ -198,6 +198,11 @@ struct rare {
         uint16_t said_id;
         int64_t said_ns;
     } spurious;
+    struct {
+        uint64_t first;   /* of the latest record that was retransmitted after it was served, ... */
+        uint32_t times;   /* ... how often, ... */
+        int64_t since_ns; /* ... and when first */
+    } served_again;
     uint64_t twice_frame; /* of the latest answer that is there twice: its second */
     struct hole *holes;   /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
@@ -391,6 +396,11 @@ static inline struct transmission *transmission_newest(const struct flow_deliver
 static inline struct transmission *transmission_pending(const struct flow_delivery *d)
 {
     return d->pending < d->count ? transmission_record(d, d->pending) : NULL;
+}
+/* Its receiver has begun to serve it, so that it arrived, whether an Ack passed or not. */
+static inline bool transmission_served(const struct flow_delivery *d, const struct transmission *t)
+{
+    return !t->open && t->last < d->served;
 }
 /* How many of [first, end) the latest responses answered that came one after the other: there the
  * request was a Read. */

@@ -70,7 +70,8 @@ RPCRDMA_RARE static void served_before_ack(const struct rpc_transaction *t)
     const struct rpc_place *call = &t->call_place;
     struct flow_delivery *d;
 
-    if (!call->set || t->sent_frame != 0) /* of several Sends the first may be served */
+    if (!call->set || t->sent_frame != 0 || /* of several Sends the first may be served */
+        flow_conn_public_const(t->conn)->carrier == RPCRDMA_CARRIER_IWARP)
         return;
     d = rpc_delivery_towards(t->conn, 1 - call->sender);
     if (d)

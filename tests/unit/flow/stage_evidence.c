@@ -106,6 +106,44 @@ static void served_and_sent_again(void **state)
     assert_int_equal(path_to(d)->served_timeouts, 1);
 }
 
+/* What an end does for a request answers it, with an Ack or without. What comes again behind that
+ * is not answered. */
+static void served_answers(void **state)
+{
+    struct rpcrdma_silence silence;
+    int64_t since;
+
+    (void)state;
+    send_one(PSN);
+    ack(PSN);
+    send_one(PSN + 1);
+    send_one(PSN + 2);
+    now += 2000 * MS;
+    send_one(PSN + 1);
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.transmissions, 2);
+    flow_delivery_served(d, PSN + 1);
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.transmissions, 0);
+    send_one(PSN + 2);
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.transmissions, 2);
+    flow_delivery_served(d, PSN + 2);
+    now += 2000 * MS;
+    send_one(PSN + 1);
+    since = now;
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.transmissions, 0);
+    now += 2000 * MS;
+    send_one(PSN + 1);
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.transmissions, 2);
+    assert_int_equal(silence.since_ns, since);
+    ack(PSN + 2);
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.transmissions, 0);
+}
+
 /* What was acknowledged in time comes again: its Ack was lost where a timer may have ended. */
 static void acknowledged_and_sent_again(void **state)
 {
@@ -243,6 +281,7 @@ int main(void)
         TEST(asked_for_and_not_sent),
         TEST(asked_for_and_sent_in_part),
         TEST(served_and_sent_again),
+        TEST(served_answers),
         TEST(acknowledged_and_sent_again),
         TEST(asked_for_out_of_order),
         TEST(responses_late),
