@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rule of docs/report.md about an end that stood still: what its timers made the other end send
- * again had all arrived. */
+/* The rules of docs/report.md about an end that stood still: what its timers made the other end
+ * send again had all arrived, or nothing came from it. */
 #include "report/causes.h"
 
 #include <inttypes.h>
@@ -33,6 +33,35 @@ int report_gave_up(const struct report_connection *c)
     return found;
 }
 
+/* It was silent on the whole for so long that timers should have made the other end send again what
+ * it had not answered, and they did not: no rule of what was lost has that time. */
+static void silent(struct report *r, const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path *path = &c->path[end];
+    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    bool server = end == report_server_end(&c->pub);
+    const char *who = !known ? "receiver" : server ? "server" : "client";
+    struct report_cause *cause;
+
+    if (!c->has_path[end] || path->silent_unasked_ns < REPORT_RESEND_NS || c->large_lost[end])
+        return;
+    cause = report_cause_add(r, CAUSE_STALLED, CONFIDENCE_MEDIUM);
+    cause->time_ns = path->silent_ns;
+    cause->frame = path->silent_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "The %s, or the way to it or back, stood still for %.1f s on connection %u: nothing "
+             "came from it, though what was sent to it, first in frame %" PRIu64 ", was sent "
+             "again. An adapter acknowledges that by itself, however long NFS takes.",
+             who, report_seconds(cause->time_ns), (unsigned)c->pub.number, path->silent_frame);
+    snprintf(cause->against, sizeof(cause->against),
+             "for the last %.1f s of it nothing was sent again: the %s, whose timer should have "
+             "ended, may be what stood still, or the host that captured",
+             report_seconds(path->silent_unasked_ns),
+             !known   ? "sender"
+             : server ? "client"
+                      : "server");
+}
+
 void causes_of_stalls(struct report *r, const struct report_connection *c)
 {
     int server = report_server_end(&c->pub);
@@ -42,8 +71,10 @@ void causes_of_stalls(struct report *r, const struct report_connection *c)
         const struct rpcrdma_path *path = &c->path[end];
         struct report_cause *cause;
 
-        if (!c->has_path[end] || !stood_still(path))
+        if (!c->has_path[end] || !stood_still(path)) {
+            silent(r, c, end);
             continue;
+        }
         cause = report_cause_add(r, CAUSE_STALLED, CONFIDENCE_MEDIUM);
         cause->time_ns = path->late_longest_ns;
         cause->frame = path->late_frame;

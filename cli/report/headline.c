@@ -147,9 +147,16 @@ double report_spent_ns(const struct report *r)
 
 enum { SHARE_CALL, SHARE_SERVER, SHARE_DATA, SHARE_REPLY, N_SHARES };
 
+/* What an RPC waited for at a server whose adapter was silent, too, is in what was spent stalled.
+ */
+static int64_t server_ns(const struct rpcrdma_phases *phases)
+{
+    return phases->server_ns - phases->server_waiting_ns;
+}
+
 static int64_t share(const struct rpcrdma_phases *phases, int which)
 {
-    const int64_t all[N_SHARES] = {phases->call_ns, phases->server_ns, phases->data_ns,
+    const int64_t all[N_SHARES] = {phases->call_ns, server_ns(phases), phases->data_ns,
                                    phases->reply_ns};
 
     return all[which];
@@ -179,6 +186,12 @@ static void largest(const struct report *r, char *text, size_t size)
     }
     if (!most)
         return;
+    if (r->spent.server_waiting_ns > share(&r->spent, which)) {
+        snprintf(text, size,
+                 " The largest share passed while nothing came from the server, though something "
+                 "was sent to it again.");
+        return;
+    }
     if (group_is_named(r->operations, most))
         snprintf(above_all, sizeof(above_all), ", above all in %s: %.1f ms each of %" PRIu64,
                  most->name, (double)share(&most->phases, which) / 1e6 / (double)most->n_phases,
@@ -249,7 +262,7 @@ void report_time(const struct report *r, char text[REPORT_TIME])
         "server took %.0f %%, RDMA %.0f %%, and Replies were on their way for %.0f %%; %.0f %% "
         "of all was spent stalled.",
         all / 1e9, r->n_spent, r->n_cut + r->n_apart > 0 ? " other" : "", plural(r->n_spent),
-        100 * (double)sum->call_ns / all, 100 * (double)sum->server_ns / all,
+        100 * (double)sum->call_ns / all, 100 * (double)server_ns(sum) / all,
         100 * (double)sum->data_ns / all, 100 * (double)sum->reply_ns / all,
         100 * (double)r->spent_stalled_ns / all);
     if (r->n_cut * 10 <= r->n_spent)

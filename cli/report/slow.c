@@ -214,6 +214,12 @@ void report_note_loss(struct report_trouble *trouble, int end, int64_t time_ns)
     }
 }
 
+/* What it took while its adapter was silent, too, is no time of the server's. */
+static int64_t own_ns(const struct rpcrdma_transaction *t)
+{
+    return t->phases.server_ns - t->phases.server_waiting_ns;
+}
+
 static void note_slow_server(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
@@ -260,7 +266,7 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
     bool callback = transaction_is_callback(t);
     struct report_slow *slow = callback ? &r->slow_client : &r->slow_server;
     int64_t half = t->latency_ns / 2, waited = t->phases.data_peer_ns;
-    int64_t own = t->phases.server_ns;
+    int64_t own = own_ns(t);
     bool responder = own > half || is_long(r, own), reads;
 
     if (!t->has_latency || t->latency_ns < r->slow_ns)

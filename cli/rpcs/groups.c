@@ -369,6 +369,7 @@ void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *
 {
     sum->call_ns = time_plus(sum->call_ns, one->call_ns);
     sum->server_ns = time_plus(sum->server_ns, one->server_ns);
+    sum->server_waiting_ns = time_plus(sum->server_waiting_ns, one->server_waiting_ns);
     sum->data_ns = time_plus(sum->data_ns, one->data_ns);
     sum->data_waiting_ns = time_plus(sum->data_waiting_ns, one->data_waiting_ns);
     sum->data_peer_ns = time_plus(sum->data_peer_ns, one->data_peer_ns);

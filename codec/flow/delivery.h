@@ -61,7 +61,10 @@ struct rpcrdma_phases {
     bool exact;        /* both ends were captured: on its way is from one place to the other */
     int64_t call_ns;   /* Call: first sent to delivered */
     int64_t server_ns; /* delivered to its first RDMA packet, and last RDMA packet to the Reply */
-    int64_t data_ns;   /* first to last RDMA packet */
+    /* of server_ns: the server sent nothing at all, though something was sent to it again, so that
+     * its adapter should have answered; where that is half of it and more. In stalled_ns */
+    int64_t server_waiting_ns;
+    int64_t data_ns;         /* first to last RDMA packet */
     int64_t data_waiting_ns; /* of these: waiting for what was retransmitted, or RNR; */
     int64_t data_peer_ns; /* with nothing moving, from a Read request to its first response: in one
                            * capture, what is behind it; exact: the client alone; */
@@ -133,6 +136,12 @@ struct rpcrdma_path {
     uint64_t transits;     /* packets that passed both */
     uint64_t lost_between; /* the first only */
     int64_t transit_min_ns, transit_mean_ns, transit_max_ns;
+
+    /* The longest time, of a second or more, in which its receiver sent nothing at all though
+     * something was sent to it again; at its end nothing had been sent again for so long; and the
+     * first transmission of that */
+    int64_t silent_ns, silent_unasked_ns;
+    uint64_t silent_frame;
 
     uint64_t spurious; /* of the retransmitted: it had arrived, as TCP's receiver says (RFC 2883) */
     uint64_t uncaptured_reads; /* of uncaptured: PSNs of Read requests, as responses show */

@@ -32,6 +32,27 @@ RPCRDMA_RARE static void read_arrived(struct flow_direction *dir, const struct r
     flow_rpc_read_arrived(dir->conn, 1 - dir->index, read, sent_ns, op->time_ns);
 }
 
+/* What was sent to this end again is not answered: whatever it sends next ends its silence. */
+RPCRDMA_RARE static void unheard(struct flow_direction *dir)
+{
+    struct flow_direction *back = flow_conn_direction(dir->conn, 1 - dir->index);
+
+    if (!back)
+        return;
+    back->ends_silence = true;
+    if (back->delivery)
+        flow_delivery_unheard(dir->delivery, flow_delivery_sent_ns(back->delivery));
+}
+
+RPCRDMA_RARE static void heard(struct flow_direction *dir, int64_t time_ns)
+{
+    struct flow_direction *back = flow_conn_direction(dir->conn, 1 - dir->index);
+
+    dir->ends_silence = false;
+    if (back && back->delivery)
+        flow_delivery_heard(back->delivery, time_ns);
+}
+
 void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
                          const struct rpcrdma_op *op)
 {
@@ -49,7 +70,10 @@ void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
         flow_delivery_begins(dir->delivery, psn, op->seq);
     if (op->kind == RPCRDMA_OP_READ_REQUEST)
         packets = flow_read_packets(dir, op);
-    flow_delivery_request(&flow->context.memory, dir->delivery, op, packets);
+    if (RPCRDMA_SELDOM(dir->ends_silence))
+        heard(dir, op->time_ns);
+    if (RPCRDMA_SELDOM(flow_delivery_request(&flow->context.memory, dir->delivery, op, packets)))
+        unheard(dir);
     if (RPCRDMA_SELDOM(flow->halts_at_unusual))
         flow->halt |= flow_delivery_disturbed(dir->delivery);
     if (op->kind == RPCRDMA_OP_READ_REQUEST && flow->rpcs)
@@ -115,6 +139,8 @@ void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
         dir->delivery = flow_delivery_new(&flow->context.memory);
     if (dir->delivery && flow->context.tap)
         flow_delivery_tap(dir->delivery, flow->context.tap);
+    if (RPCRDMA_SELDOM(dir->ends_silence))
+        heard(dir, op->time_ns);
     if (flow_delivery_answer(&flow->context.memory, d, dir->delivery, op))
         delivered(flow, dir->conn);
     if (RPCRDMA_SELDOM(flow->halts_at_unusual))

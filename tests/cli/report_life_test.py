@@ -57,6 +57,31 @@ class Life(ConversationTest):
         self.assertIn('The client did not answer what was sent 5 times from 0.000 s into the capture on, though it was heard at '
                       '8.000 s.', failed['text'])
 
+    def test_answered_by_a_reply(self):
+        """A Call is sent again and has no Ack, but its Reply passes 50 s later; the client closes the connection after that. The
+        server's silence ended with the Reply."""
+        def talk(c, _):
+            c.null()
+            xid = c.call(rule_talk.NULL)
+            c.acknowledge_late(2 * 10**9, acks=0)
+            c.clock.now += 50 * 10**9
+            c.reply(xid)
+            c.clock.now += 17 * 10**9
+            c.talk.disconnect()
+            one = rule_talk.Conversation(c.packets, number=2, clock=c.clock)
+            one.xid = c.xid
+            one.null()
+        causes = self.report(talk)['causes']
+        silent, failed, lost = causes
+        self.assertEqual([one['cause'] for one in causes], ['stalled-end', 'connection-failed', 'lost-to-server'])
+        self.assertEqual((silent['cost_ns'] // 10**9, lost['cost_ns'] // 10**9), (52, 2))
+        self.assertIn('after 17.0 s of silence the client closed it', failed['text'])
+        self.assertNotIn('did not answer', failed['text'])
+        self.assertIn('The largest share passed while nothing came from the server', self.run_command('report', self.path)
+                      .replace('\n', ' '))
+        self.assertNotIn('without answer', self.run_command('connections', self.path))
+        self.assertNotIn('connection-silent', self.run_command('check', self.path, status=1, errors=1))
+
     def test_client_dies_over_tcp(self):
         """Over iWARP: the client's host dies with a Reply on its way, and the server's TCP repeats it until the capture ends;
         or it acknowledges the last of these."""

@@ -111,6 +111,33 @@ class Slow(ConversationTest):
                     slow(c, 3 * SECOND)
         self.assertEqual([one['cause'] for one in self.report(as_long)['causes']], ['lost-to-server'])
 
+    def test_silent_adapter(self):
+        """A Call is acknowledged, another one is sent again, and the server's host sends nothing for 52 s, then all answers at
+        once. The host's adapter acknowledges without NFS: that is no time of the server's. It is where the host answers what is
+        sent again, and the first Reply takes as long."""
+        for silent, acks in itertools.product((True, False), (1, 2)):
+            def talk(c, silent=silent, acks=acks):
+                xid = c.call(rule_talk.NULL)
+                other, ack = c.call(rule_talk.NULL), c.packets.pop()
+                c.clock.now += 2 * SECOND
+                c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
+                if not silent:
+                    c.packets.append(ack._replace(time_ns=c.clock.tick()))
+                    c.reply(other)
+                c.clock.now += 50 * SECOND
+                c.reply(xid)
+                if silent:
+                    c.packets += [ack._replace(time_ns=c.clock.tick()) for _ in range(acks)]
+                    c.reply(other)
+            with self.subTest(silent=silent, acks=acks):
+                causes = {one['cause']: one for one in self.among(talk)['causes']}
+                self.assertEqual('slow-server' in causes, not silent, causes)
+                self.assertEqual('stalled-end' in causes, silent, causes)
+                text = ' '.join(self.run_command('report', self.path).split())
+                self.assertEqual("The largest share is the server's" in text, not silent, text)
+                if silent:
+                    self.assertEqual(causes['stalled-end']['cost_ns'] // SECOND, 52)
+
     def test_slow_apart(self):
         """A loss says nothing of what the server is slow with for minutes. Of what is within a minute of one it may: so much may
         have been lost before the place of capture."""

@@ -87,6 +87,7 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     /* what it asks for may be lost once more, and more of it: nothing new need be sent between */
     bool begins = !d->repeating || at < d->rare->repeated ||
                   (op->kind == RPCRDMA_OP_READ_REQUEST && op->time_ns - d->sent_ns > TIMER_NS);
+    bool unheard = begins && d->acked && !d->naked && silent(d, op->time_ns);
 
     if (!path)
         return;
@@ -127,6 +128,8 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
         if (!t->delivered && transmission_served(d, t))
             again_though_served(d->rare, t, op->time_ns);
     }
+    if (unheard && !t->delivered && !transmission_served(d, t))
+        delivery_unheard(d, t, op);
     t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
     t->at = TRANSMISSION_AT(at);
     t->refused = false;

@@ -15,6 +15,7 @@
  *   response_gaps.c  and responses that were missing as later ones passed
  *   timeouts.c       and what was retransmitted after silence: lost, or its answer?
  *   segments.c       TCP: segments and acknowledgements
+ *   silence.c        how long an end sent nothing, though something was sent to it again
  *   same_bytes.c     retransmitted with other bytes?
  *   origin.c         retransmitted, or the same packet twice, or late?
  *   originals.c      and which frame it was in first
@@ -76,9 +77,14 @@ void flow_delivery_transit(struct flow_delivery *d, enum flow_ends ends);
  * What is between was not, but where it is so much that this is another connection's set-up. */
 void flow_delivery_begins(struct flow_delivery *d, uint32_t psn, uint32_t first);
 
-/* A Send, Write, Read request or Atomic towards this end; `packets`: PSNs it takes, 0: not known */
-void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
+/* A Send, Write, Read request or Atomic towards this end; `packets`: PSNs it takes, 0: not known.
+ * True: this end has not answered what was sent to it again. */
+bool flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
                            const struct rpcrdma_op *op, uint32_t packets);
+
+/* That is so: when it sent a request last; 0: never. And the next time that it sends anything. */
+void flow_delivery_unheard(struct flow_delivery *d, int64_t heard_ns);
+void flow_delivery_heard(struct flow_delivery *d, int64_t time_ns);
 
 /* What ends with this PSN had arrived at this end, and what is before it, as this end has begun to
  * serve it: a Reply or RDMA of the RPC passes. For InfiniBand and RoCE: of TCP it means nothing. */
@@ -185,6 +191,10 @@ struct flow_recovery {
     /* the latest time in which what a timer made the sender send again had arrived, as answers
      * show, and was not answered yet: from its first transmission on. 0 to 0: there was none */
     int64_t late_from_ns, late_until_ns;
+    /* the latest time of a second or more in which this end sent nothing at all, though something
+     * was sent to it again: the frames of its first transmission and of its last. 0 to 0: none */
+    int64_t silent_from_ns, silent_until_ns;
+    uint64_t silent_frame, silent_again_frame;
 };
 const struct flow_recovery *flow_delivery_recovery(const struct flow_delivery *d);
 

@@ -252,7 +252,7 @@ RPCRDMA_RARE static void any_request(struct flow_memory *memory, struct flow_del
     d->sent_ns = op->time_ns;
 }
 
-RPCRDMA_HOT void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
+RPCRDMA_HOT bool flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
                                        const struct rpcrdma_op *op, uint32_t packets)
 {
     struct recent *r;
@@ -261,7 +261,7 @@ RPCRDMA_HOT void flow_delivery_request(struct flow_memory *memory, struct flow_d
     r = recent_free(d, op->seq, op->time_ns);
     if (!r || !d->started || op->seq != ((uint32_t)d->next & 0xffffff)) {
         any_request(memory, d, op, packets);
-        return;
+        return d->unheard;
     }
     origin_new(d, op->kind, op->seq, op->ip_id);
     remember_request(r, d, op);
@@ -270,6 +270,7 @@ RPCRDMA_HOT void flow_delivery_request(struct flow_memory *memory, struct flow_d
     progress(memory, d, op, d->next, packets);
     origin_note(d, op->kind, op->seq, op->ip_id);
     d->sent_ns = op->time_ns;
+    return false;
 }
 
 /* The receiver asked for a packet that had passed here, and has acknowledged it before it passed

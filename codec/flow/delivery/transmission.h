@@ -175,6 +175,14 @@ struct late {
     struct asked asked; /* before the first timer ended */
 };
 
+/* Its receiver sends nothing, though something is sent to it again: silence.c. */
+struct silent {
+    int64_t since_ns; /* 0: it is not so */
+    int64_t again_ns; /* the latest that was sent again */
+    uint64_t frame;   /* its first transmission, */
+    uint64_t again_frame;
+};
+
 /* Of a direction in which something was lost, refused, or came twice. */
 struct rare {
     struct rpcrdma_path path; /* but for what is counted of every packet */
@@ -198,6 +206,7 @@ struct rare {
         uint16_t said_id;
         int64_t said_ns;
     } spurious;
+    struct silent silent;
     struct {
         uint64_t first;   /* of the latest record that was retransmitted after it was served, ... */
         uint32_t times;   /* ... how often, ... */
@@ -274,6 +283,7 @@ struct flow_delivery {
     bool lacking : 1;      /* TCP: the latest acknowledgement came twice, as later bytes arrived */
     bool asking : 1;       /* for responses again, which had come in part */
     bool again : 1;        /* the packet in hand, an answer, may be sent once more */
+    bool unheard : 1;      /* something was sent again, and its receiver has sent nothing since */
     bool loose;            /* `next` is a lower bound */
     bool repeating;        /* what is being sent is being retransmitted */
     bool copied;           /* the packet in hand was seen elsewhere before */
@@ -459,6 +469,9 @@ void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
 /* Its Ack passed a moment before it comes again, as others pass before what they acknowledge: the
  * times of the two directions do not fit, and it is what that Ack acknowledges. */
 bool delivery_acked_ahead(const struct flow_delivery *d, const struct transmission *t, int64_t now);
+/* silence.c: this is retransmitted after silence, and was not answered. d->rare is there. */
+void delivery_unheard(struct flow_delivery *d, const struct transmission *t,
+                      const struct rpcrdma_op *op);
 /* timeouts.c: after silence this is retransmitted; `gap`: it had not passed. d->rare is there. */
 void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
                         const struct rpcrdma_op *op, uint64_t at, bool gap);

@@ -30,6 +30,8 @@ static void place(const struct flow_rpcs *rpcs, const struct rpc_transaction *t,
 }
 
 enum { CALL, REPLY };
+/* So long an end is silent where silences are told: flow_delivery_recovery */
+#define LONG_NS INT64_C(1000000000)
 
 /* Between this part and the one before there was no credit for it. */
 static void held(struct rpc_transaction *t, int which, const struct flow_message *m)
@@ -193,6 +195,33 @@ RPCRDMA_RARE static void stall_message(struct rpc_transaction *t, int which, int
     stall(&t->pub, &credits, RPCRDMA_STALL_CREDITS, longest);
 }
 
+static int64_t common(int64_t from, int64_t to, int64_t low, int64_t high)
+{
+    return between(to, low, high) - between(from, low, high);
+}
+
+/* Of the server's time, [begin, first) and [last, sent), most passed while its end sent nothing at
+ * all though something was sent to it again: its adapter answers that, whatever the server does. */
+RPCRDMA_RARE static void unheard(struct rpc_transaction *t, const int64_t begin[2],
+                                 const int64_t end[2], int64_t *longest)
+{
+    const struct flow_delivery *d =
+        t->pub.caller_end >= 0 ? rpc_delivery_towards(t->conn, 1 - t->pub.caller_end) : NULL;
+    const struct flow_recovery *recovery = d ? flow_delivery_recovery(d) : NULL;
+    struct rpc_wait silent = {0};
+
+    if (!recovery || recovery->silent_until_ns == 0)
+        return;
+    for (int i = 0; i < 2; i++)
+        silent.ns += common(recovery->silent_from_ns, recovery->silent_until_ns, begin[i], end[i]);
+    if (silent.ns < t->pub.phases.server_ns / 2)
+        return;
+    silent.from_frame = recovery->silent_frame;
+    silent.to_frame = recovery->silent_again_frame;
+    t->pub.phases.server_waiting_ns = silent.ns;
+    stall(&t->pub, &silent, RPCRDMA_STALL_UNKNOWN, longest);
+}
+
 /* Else, as mostly, stall_message has nothing to say. */
 static inline bool may_stall(const struct rpcrdma_delivery *d, int64_t held_ns)
 {
@@ -273,6 +302,8 @@ static void phases(struct rpc_transaction *t)
 
     if (may_stall(&pub->call, t->held_ns[CALL]))
         stall_message(t, CALL, begin, delivered, &longest);
+    if (p->server_ns >= LONG_NS)
+        unheard(t, (const int64_t[]){delivered, last}, (const int64_t[]){first, sent}, &longest);
     if (p->data_waiting_ns > 0) {
         struct rpc_wait data = t->data.longest;
         enum rpcrdma_stall why = t->data.waiting_for;

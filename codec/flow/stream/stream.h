@@ -57,6 +57,7 @@ struct flow_direction {
     bool classified;        /* RPC-over-RDMA: every Send is worth putting together */
     bool paired;            /* its opposite is known; until then every request is reported */
     bool closed;            /* disconnected */
+    bool ends_silence;      /* its sender has not answered what was sent to it again */
     bool repeated;          /* something was there before: repeated_seq, repeated_ns are set */
     struct flow_conn *conn; /* NULL: nothing known; then nothing waits in the reorder queue */
 

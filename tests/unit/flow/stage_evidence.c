@@ -144,6 +144,50 @@ static void served_answers(void **state)
     assert_int_equal(silence.transmissions, 0);
 }
 
+/* An end sends nothing for seconds, though something is sent to it again: from what was sent first,
+ * or from what it sent last. */
+static void silent_and_heard(void **state)
+{
+    struct rpcrdma_op packet;
+    const struct flow_recovery *recovery;
+    int64_t sent, spoke;
+
+    (void)state;
+    send_one(PSN);
+    ack(PSN);
+    send_one(PSN + 1);
+    sent = now;
+    now += 2000 * MS;
+    packet = op(RPCRDMA_OP_SEND, PSN + 1, ONLY);
+    assert_true(flow_delivery_request(&memory, d, &packet, 1));
+    flow_delivery_unheard(d, sent - 5 * MS);
+    flow_delivery_heard(d, sent + 2500 * MS);
+    recovery = flow_delivery_recovery(d);
+    assert_int_equal(recovery->silent_from_ns, sent);
+    assert_int_equal(recovery->silent_until_ns, sent + 2500 * MS);
+    assert_int_equal(path_to(d)->silent_ns, 2500 * MS);
+    assert_int_equal(path_to(d)->silent_unasked_ns, sent + 2500 * MS - now);
+    flow_delivery_heard(d, now + 900 * MS);
+    assert_int_equal(recovery->silent_until_ns, sent + 2500 * MS);
+
+    now += 1000 * MS;
+    spoke = now;
+    now += 2000 * MS;
+    send_one(PSN + 1);
+    flow_delivery_unheard(d, spoke);
+    flow_delivery_heard(d, now + 900 * MS);
+    assert_int_equal(recovery->silent_from_ns, spoke);
+    assert_true(path_to(d)->silent_ns > 2500 * MS);
+
+    now += 1000 * MS;
+    ack(PSN + 1);
+    send_one(PSN + 2);
+    now += 600 * MS;
+    send_one(PSN + 2);
+    flow_delivery_heard(d, now + MS); /* that is soon enough */
+    assert_int_equal(recovery->silent_from_ns, spoke);
+}
+
 /* What was acknowledged in time comes again: its Ack was lost where a timer may have ended. */
 static void acknowledged_and_sent_again(void **state)
 {
@@ -282,6 +326,7 @@ int main(void)
         TEST(asked_for_and_sent_in_part),
         TEST(served_and_sent_again),
         TEST(served_answers),
+        TEST(silent_and_heard),
         TEST(acknowledged_and_sent_again),
         TEST(asked_for_out_of_order),
         TEST(responses_late),
