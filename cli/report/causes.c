@@ -174,23 +174,41 @@ static void given_up(struct report *r, const struct report_connection *c)
 #define SECOND INT64_C(1000000000)
 #define LONG_NS (10 * SECOND) /* that the capture ended is no argument then */
 
+/* The connection failed for good, and `connection-failed` tells of a time with which that of these
+ * Calls begins and, by a second, ends. */
+static bool told_as_failed(const struct report *r, const struct report_connection *c,
+                           int64_t since_ns, int64_t until_ns)
+{
+    bool told = false;
+
+    for (unsigned i = 0; i < r->n_causes; i++) {
+        const struct report_cause *one = &r->causes[i];
+
+        told |= one->id == CAUSE_CONNECTION_FAILED && one->how == REPORT_FAILED_FOR_GOOD &&
+                one->of == c && one->since_ns <= since_ns &&
+                time_less(until_ns, one->until_ns) < SECOND;
+    }
+    return told;
+}
+
 static void never_answered(struct report *r, const struct report_connection *c, int direction)
 {
     const struct report_unanswered *own = &c->trouble.unanswered[direction];
     /* what was under way when the capture ended is not late */
     bool open = c->pub.life.ended == RPCRDMA_ENDED_NOT;
+    int64_t until_ns = open ? report_now_ns(r) : c->pub.life.ended_ns;
     uint64_t n = open ? own->late : own->calls;
     struct report_cause *cause;
     char silent[80] = "", waited[80] = "", had[64] = "";
 
     n -= MIN(own->explained, n);
-    if (n == 0 || sent_again(r, c) || report_one_way(c))
+    if (n == 0 || sent_again(r, c) || report_one_way(c) ||
+        told_as_failed(r, c, own->since_ns, until_ns))
         return;
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
     cause->rpcs = n;
     cause->frame = own->frame;
-    cause->time_ns =
-        MAX(time_less(open ? report_now_ns(r) : c->pub.life.ended_ns, own->since_ns), 0);
+    cause->time_ns = MAX(time_less(until_ns, own->since_ns), 0);
     if (direction == REPORT_FORWARD) { /* several of a server's are told as one */
         cause->since_ns = own->since_ns;
         cause->until_ns = time_plus(own->since_ns, cause->time_ns);

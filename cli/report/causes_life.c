@@ -456,9 +456,10 @@ static int64_t silent_since(const struct report_connection *c)
 static void connection_lost(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *was = c, *first = c;
+    const struct report_unanswered *own = c->trouble.unanswered;
     struct report_cause *cause;
-    uint64_t attempts = 0;
-    char silent[160], told[200], others[REPORT_BESIDE_ROOM] = "";
+    uint64_t attempts = 0, without;
+    char silent[160], told[200], others[REPORT_BESIDE_ROOM] = "", calls[64] = "";
     bool heard = true;
     int64_t since_ns;
     struct beside by;
@@ -498,9 +499,14 @@ static void connection_lost(struct report *r, const struct report_connection *c)
     cause->frame = c->pub.last_frame;
     report_cause_lasted(cause, REPORT_FAILED_FOR_GOOD,
                         time_less(c->pub.last_time_ns, cause->time_ns), c->pub.last_time_ns);
-    snprintf(cause->text, sizeof(cause->text), "Connection %u failed.%s%s%s",
+    without = cause->rpcs -
+              MIN(own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained, cause->rpcs);
+    if (without > 0)
+        snprintf(calls, sizeof(calls), " %" PRIu64 " Call%s had no Reply.", without,
+                 plural(without));
+    snprintf(cause->text, sizeof(cause->text), "Connection %u failed.%s%s%s%s",
              (unsigned)c->pub.number, silent,
-             c->pub.life.ended == RPCRDMA_ENDED_NOT ? " Nothing closed it." : "", others);
+             c->pub.life.ended == RPCRDMA_ENDED_NOT ? " Nothing closed it." : "", calls, others);
     snprintf(cause->against, sizeof(cause->against),
              "its answers may have been lost, or not captured");
 }

@@ -82,6 +82,22 @@ class Life(ConversationTest):
         self.assertNotIn('without answer', self.run_command('connections', self.path))
         self.assertNotIn('connection-silent', self.run_command('check', self.path, status=1, errors=1))
 
+    def test_died_at_work(self):
+        """A Call is sent again and again, nothing answers it, and the capture ends: that is one cause. Two where another Call had
+        waited for long when the server fell silent: the server was slow with that one before."""
+        for waited in (False, True):
+            def talk(c, _, waited=waited):
+                c.null()
+                if waited:
+                    c.call(rule_talk.NULL)
+                    c.clock.now += 30 * 10**9
+                c.call(rule_talk.NULL)
+                c.acknowledge_late(*[2 * 10**9] * 6, acks=0)
+            with self.subTest(waited=waited):
+                causes = self.report(talk)['causes']
+                self.assertEqual([one['cause'] for one in causes], ['unanswered'] * waited + ['connection-failed'])
+                self.assertIn(f'{1 + waited} Call{"s" * waited} had no Reply.', causes[-1]['text'])
+
     def test_client_dies_over_tcp(self):
         """Over iWARP: the client's host dies with a Reply on its way, and the server's TCP repeats it until the capture ends;
         or it acknowledges the last of these."""
