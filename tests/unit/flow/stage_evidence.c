@@ -186,6 +186,14 @@ static void silent_and_heard(void **state)
     send_one(PSN + 2);
     flow_delivery_heard(d, now + MS); /* that is soon enough */
     assert_int_equal(recovery->silent_from_ns, spoke);
+
+    begin_again(); /* no Ack is captured: that none comes says nothing */
+    send_one(PSN);
+    now += 2000 * MS;
+    packet = op(RPCRDMA_OP_SEND, PSN, ONLY);
+    assert_false(flow_delivery_request(&memory, d, &packet, 1));
+    flow_delivery_heard(d, now + 900 * MS);
+    assert_int_equal(path_to(d)->silent_ns, 0);
 }
 
 /* What was acknowledged in time comes again: its Ack was lost where a timer may have ended. */
