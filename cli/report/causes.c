@@ -201,7 +201,7 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     struct report_cause *cause;
     char silent[80] = "", waited[80] = "", had[64] = "";
 
-    n -= MIN(own->explained, n);
+    n -= MIN(own->explained + own->gone, n);
     if (n == 0 || sent_again(r, c) || report_one_way(c) ||
         told_as_failed(r, c, own->since_ns, until_ns))
         return;

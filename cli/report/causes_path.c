@@ -10,17 +10,21 @@
 #include "out/connection.h"
 #include "plural.h"
 
-/* A host that died, or gave the connection up, is no loss: all that came again is what it never
- * answered, which `connection-failed` tells of. */
-static bool only_unanswered(const struct report_connection *c, int end)
+/* A host that died is no loss: what came again since it answered last
+ * is told of by `connection-failed`. */
+static struct rpcrdma_path until_answered(const struct report_connection *c, int end)
 {
-    uint32_t times = c->pub.life.silence[end].transmissions;
+    struct rpcrdma_path path = c->path[end];
     int64_t ns;
 
-    if (report_gave_up(c) == end && c->path[end].lost == 0)
-        return true;
-    return connection_silent(&c->pub, end, &ns) && times >= REPORT_RETRIES &&
-           c->path[end].retransmitted < times;
+    if (!connection_silent(&c->pub, end, &ns) ||
+        c->pub.life.silence[end].transmissions < REPORT_RETRIES)
+        return path;
+    path.retransmitted = path.answered.retransmitted;
+    path.timeouts = path.answered.timeouts;
+    path.waited_ns = path.answered.waited_ns;
+    path.longest_wait_ns = path.answered.longest_wait_ns;
+    return path;
 }
 
 /* RoCE: what came out of order here is behind what was retransmitted, not a loss: Naks asked for
@@ -65,7 +69,8 @@ static void only_naks(struct report *r, const struct report_connection *c, int e
 /* Requests of this end came again though they were answered in part: answers to it were lost. */
 static void lost(struct report *r, const struct report_connection *c, int end)
 {
-    const struct rpcrdma_path *a = &c->path[end], *back = &c->path[1 - end];
+    const struct rpcrdma_path until = until_answered(c, end);
+    const struct rpcrdma_path *a = &until, *back = &c->path[1 - end];
     bool server = end == report_server_end(&c->pub);
     bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
     bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
@@ -80,7 +85,8 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     uint64_t arrived = a->late_timeouts + a->acked_timeouts + a->served_timeouts;
     int64_t arrived_ns = a->late_timeout_ns + a->acked_timeout_ns + a->served_timeout_ns;
     int64_t other_ns = arrived_ns + a->refused_waited_ns;
-    uint64_t timeouts = a->timeouts - a->asked_timeouts - arrived + back->asked_timeouts;
+    uint64_t elsewhere = a->asked_timeouts + arrived;
+    uint64_t timeouts = a->timeouts - MIN(elsewhere, a->timeouts) + back->asked_timeouts;
     int64_t waited = a->waited_ns - MIN(other_ns, a->waited_ns) + back->asked_waited_ns;
     int64_t longest = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), waited);
     bool gaps = a->lost > a->lost_behind; /* missing here, too: that is no other order */
@@ -94,7 +100,8 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     if (back->asked_again == 0 && only_disorder(a))
         return;
     if (naks == 0 && back->asked_again == 0 &&
-        (only_unanswered(c, end) || (timeouts == 0 && (!tcp || own * 1000 <= a->packets))))
+        ((report_gave_up(c) == end && a->lost == 0) || /* likewise */
+         (timeouts == 0 && (!tcp || own * 1000 <= a->packets))))
         return;
     cause = report_cause_add(r,
                              !known   ? CAUSE_LOST

@@ -77,7 +77,7 @@ struct report_rpc {
 
 /* Calls of one end without a Reply. */
 struct report_unanswered {
-    uint64_t calls, frame; /* of the first */
+    uint64_t calls, frame; /* of the first that is not `gone`, if there is one */
     int64_t since_ns;      /* that was sent then */
     uint64_t late;         /* of those: a second old and more when nothing followed any more */
     uint64_t held;         /* of those: acknowledged, so that the other end had them */
@@ -86,6 +86,9 @@ struct report_unanswered {
     /* of calls: that were sent less than REPORT_RETRIES times, and less than a second before the
      * last packet towards the caller was captured, or later */
     uint64_t behind;
+    /* of calls: the Reply was sent and never acknowledged, or the caller answered nothing any more:
+     * they say nothing of the other end */
+    uint64_t gone;
     uint64_t dropped;      /* of calls: neither acknowledged nor sent again, for REPORT_RESEND_NS */
     uint64_t under_way;    /* of calls: when the capture ended, less than a second old */
     bool under_way_silent; /* of one of these the Ack was the connection's last packet */
@@ -210,8 +213,8 @@ struct report_trouble {
     /* of RPCs of which nothing was sent again: the server took a second and more, while packets
      * were sent again on the connection (slow_server), or long apart from that: for sure, and up to
      * two and one REPORT_LOSSES_NS ago; an end (the client, the server) acknowledged that late what
-     * answers it, or the Call; RDMA took that, at less than REPORT_SLOW_RATE; an end (the client, the
-     * server) took that to send its Call, or its Reply */
+     * answers it, or the Call; RDMA took that, at less than REPORT_SLOW_RATE; an end (the client,
+     * the server) took that to send its Call, or its Reply */
     struct report_slow slow_server, slow_apart[3], late[2], paused, sending[2];
     int64_t slow_apart_ns; /* the first of the latest of these */
 };

@@ -3,6 +3,7 @@
  * again. */
 #include "report/collect.h"
 
+#include "out/connection.h"
 #include "times.h"
 
 #define SECOND INT64_C(1000000000)
@@ -123,22 +124,39 @@ static bool behind(const struct rpcrdma_transaction *t)
             time_less(silence[1 - t->caller_end].heard_ns, t->call_time_ns) < SECOND);
 }
 
+/* It was answered in vain: its caller answered nothing that was sent to it from a second after the
+ * Call on, at the latest, and was not heard for long since. */
+static bool gone(const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_silence *silence =
+        t->caller_end >= 0 ? &t->connection->life.silence[t->caller_end] : NULL;
+    int64_t ns;
+
+    return t->reply_frame != 0 ||
+           (silence && connection_silent(t->connection, t->caller_end, &ns) &&
+            time_less(silence->since_ns, t->call_time_ns) < SECOND &&
+            time_less(silence->heard_ns, silence->since_ns) < SECOND);
+}
+
 static void note_unanswered(struct report *r, struct report_tally *tally,
                             const struct rpcrdma_transaction *t)
 {
     bool held = t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED,
          none = report_has_no_reply(t);
-    bool late;
+    bool late, in_vain;
     struct report_unanswered *without;
 
     if ((!held && !none) ||
         (transaction_is_callback(t) && !t->has_program)) /* or it was cut: unknown_answer */
         return;
     without = unanswered_of(report_trouble(tally), t);
-    if (none && without->calls++ == 0) {
+    in_vain = none && gone(t);
+    if (none && (without->calls == 0 || (!in_vain && without->calls == without->gone))) {
         without->frame = t->call_frame;
         without->since_ns = t->call_time_ns;
     }
+    without->calls += none;
+    without->gone += in_vain;
     if (none)
         report_missed_answer(tally, without, t);
     late = none && time_less(report_now_ns(r), t->call_time_ns) >= SECOND;

@@ -77,6 +77,13 @@ struct rpcrdma_phases {
 
 enum { RPCRDMA_NAKS = 7 }; /* RPCRDMA_NAK_COUNT */
 
+/* What had been sent again to an end when it answered last. */
+struct rpcrdma_path_answered {
+    int64_t time_ns; /* then; 0: never */
+    uint64_t retransmitted, timeouts;
+    int64_t waited_ns, longest_wait_ns;
+};
+
 /* What was sent towards one end of a connection. */
 struct rpcrdma_path {
     bool followed;           /* else nothing of this is known */
@@ -142,6 +149,9 @@ struct rpcrdma_path {
      * first transmission of that */
     int64_t silent_ns, silent_unasked_ns;
     uint64_t silent_frame;
+
+    /* as it was at the latest answer before what was sent again last: the rest is in vain so far */
+    struct rpcrdma_path_answered answered;
 
     uint64_t spurious; /* of the retransmitted: it had arrived, as TCP's receiver says (RFC 2883) */
     uint64_t uncaptured_reads; /* of uncaptured: PSNs of Read requests, as responses show */

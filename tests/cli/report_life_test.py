@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """connections and report of connections that fail without a word: an end dies, attempts get no answer."""
+import itertools
 import json
 import os
 import struct
@@ -44,6 +45,46 @@ class Life(ConversationTest):
             if dies:
                 self.assertRegex(failed[0]['text'], r'The client stopped answering: it was heard last 0\.000 s into the '
                                                     r'capture, and one packet was sent to it 5 times\. Nothing closed it')
+
+    def test_client_dies_at_work(self):
+        """The client's host dies with a Reply and an RDMA Write on their way, and the server sends both again and again. That is
+        one cause: the server answered, and nothing was lost on the way. A Call that had waited for 20 s says more, and so does a
+        Reply that was lost before."""
+        for ends, slow, lost in itertools.product((False, True), repeat=3):
+            def die(c, _, ends=ends, slow=slow, lost=lost):
+                other = rule_talk.Conversation(c.packets, number=2, clock=c.clock, hosts=('192.0.2.12', rule_talk.SERVER))
+                other.getattr()
+                c.getattr()
+                if lost:
+                    c.acknowledge_late(2 * 10**9)
+                if slow:
+                    c.call(rule_talk.NULL)
+                for _ in range(20 if slow else 0):
+                    c.getattr()
+                    c.clock.now += 10**9
+                first, _ = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE), c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                c.reply(first, bytes(4) + rule_talk.ATTRIBUTES)
+                c.packets.pop()
+                c.talk.write(c.server, 0x1234, 0x7f0000000000, bytes(1000))
+                c.packets.pop()
+                window = c.packets[-2:]
+                for _ in range(6):
+                    c.clock.now += 2 * 10**9
+                    c.packets += [one._replace(time_ns=c.clock.tick()) for one in window]
+                    other.getattr()
+                c.clock.now += 2 * 10**9
+                if ends:
+                    c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+                other.getattr()
+            causes = {one['cause']: one for one in self.report(die)['causes']}
+            self.assertEqual(set(causes), {'connection-failed'} | ({'unanswered'} if slow else set()) |
+                             ({'lost-to-client'} if lost else set()), (ends, slow, lost))
+            self.assertIn('The client stopped answering on it', causes['connection-failed']['text'])
+            if slow:
+                self.assertEqual(causes['unanswered']['rpcs'], 1)
+            if lost:
+                self.assertIn(' 1 packet retransmitted, 2.000 s of waiting in all, 2.000 s at most',
+                              causes['lost-to-client']['text'])
 
     def test_heard_again(self):
         """The link of the client is down with a Reply on its way, and up again at the end: what its queue held comes then."""

@@ -91,6 +91,7 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
 
     if (!path)
         return;
+    transmission_again(d, path);
     if (path->retransmitted++ == 0)
         path->retransmitted_frame = op->frame;
     path->retransmitted_bytes += op->len;

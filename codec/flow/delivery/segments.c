@@ -108,6 +108,7 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
     bool begins = !d->repeating || first < d->rare->repeated;
     struct transmission *t;
 
+    transmission_again(d, path);
     if (path->retransmitted++ == 0)
         path->retransmitted_frame = segment->frame;
     path->retransmitted_bytes += segment->len;

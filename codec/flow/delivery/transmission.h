@@ -438,6 +438,9 @@ void transmission_first_ack(struct flow_delivery *d);
  */
 void transmission_end(struct flow_delivery *d);
 
+/* Something is about to be counted as retransmitted in *path. */
+void transmission_again(const struct flow_delivery *d, struct rpcrdma_path *path);
+
 /* Something is retransmitted at `time_ns`; `response`: because what it asks for was lost. Counted
  * in *path, by d->rare->recovery. */
 void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,
