@@ -32,20 +32,62 @@ static void tell_survived(struct report_cause *cause, guint survived)
              survived, survived == 1 ? "" : "s");
 }
 
+/* Requests for this connection that got no answer. */
+static uint32_t not_answered(const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+
+    return life->requests > life->unheard + 1 ? life->requests - life->unheard - 1 : 0;
+}
+
+/* ", left 3 requests to connect without answer for 19.1 s, and"; or ",": it did not. */
+static void tell_not_answered(const struct report_connection *c, char *text, size_t size)
+{
+    uint32_t n = not_answered(c);
+
+    snprintf(text, size, ",");
+    if (n > 0)
+        snprintf(text, size, ", left %u request%s to connect without answer for %.1f s, and",
+                 (unsigned)n, plural(n),
+                 report_seconds(time_less(c->pub.life.established_ns, c->pub.first_time_ns)));
+}
+
+/* The client went on with the session that it had: the server has its state, and was not
+ * restarted. Another connection that began since may have made that session anew. */
+static bool session_goes_on(const struct report *r, const struct report_connection *c,
+                            int64_t since_ns)
+{
+    GHashTableIter each;
+    bool kept = c->session == REPORT_SESSION_KEPT &&
+                report_not_looked_at(r) + r->let_go.connections == 0; /* those are not known */
+    gpointer one;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (kept && g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *other = one;
+
+        kept = other->session != REPORT_SESSION_NEW || other->pub.first_time_ns < since_ns ||
+               other->pub.first_time_ns > c->pub.last_time_ns || !report_same_hosts(other, c);
+    }
+    return kept;
+}
+
 /* Its answers on the next connection show that the server lost its state. */
 static void tell_lost_state(struct report_cause *cause, const struct report_connection *was,
                             const struct report_connection *c, guint survived)
 {
     const struct report_trouble *trouble = &c->trouble;
+    char tried[96];
 
+    tell_not_answered(c, tried, sizeof(tried));
     cause->rpcs = trouble->stale;
     snprintf(cause->text, sizeof(cause->text),
-             "The server was restarted: it closed connection %u, after %.1f s accepted connection "
+             "The server was restarted: it closed connection %u%s after %.1f s accepted connection "
              "%u, and gave %" PRIu64
-             " answer%s there that only a server without its former state gives. The path was not "
-             "down.",
-             (unsigned)was->pub.number, report_seconds(cause->time_ns), (unsigned)c->pub.number,
-             trouble->stale, plural(trouble->stale));
+             " answer%s there that only a server without its former state gives.%s",
+             (unsigned)was->pub.number, tried, report_seconds(cause->time_ns),
+             (unsigned)c->pub.number, trouble->stale, plural(trouble->stale),
+             not_answered(c) > 0 ? "" : " The path was not down.");
     if (cause->time_ns > LEASE_NS) {
         cause->confidence = CONFIDENCE_MEDIUM;
         snprintf(cause->against, sizeof(cause->against),
@@ -55,13 +97,43 @@ static void tell_lost_state(struct report_cause *cause, const struct report_conn
         tell_survived(cause, survived);
 }
 
+/* It refused nothing, as far as the capture shows. */
+static void tell_closed(struct report_cause *cause, const struct report_connection *was,
+                        const struct report_connection *c, guint survived, bool goes_on)
+{
+    const char *restarted = "it was restarted, or had done with the client. The path was not down.";
+    char tried[96], while_text[96] = "";
+    bool silent = not_answered(c) > 0, went_on = goes_on || survived > 0;
+
+    tell_not_answered(c, tried, sizeof(tried));
+    if (goes_on)
+        snprintf(while_text, sizeof(while_text), ", where the client's session went on");
+    else if (survived > 0)
+        snprintf(while_text, sizeof(while_text), ", while %u other connection%s to it went on",
+                 survived, plural(survived));
+    if (silent)
+        restarted = went_on ? "it was not restarted, but its adapter was down, or the path."
+                            : "it was restarted, or its adapter or the path was down.";
+    else if (went_on)
+        restarted =
+            "it was not restarted, but had done with this connection. The path was not down.";
+    snprintf(cause->text, sizeof(cause->text),
+             "The server closed connection %u%s %safter %.1f s accepted connection %u%s: %s",
+             (unsigned)was->pub.number, tried, silent ? "" : "and ", report_seconds(cause->time_ns),
+             (unsigned)c->pub.number, while_text, restarted);
+    snprintf(cause->against, sizeof(cause->against), "%s",
+             silent    ? "answers to these requests may have taken another way"
+             : went_on ? "the client may have had nothing to ask for meanwhile"
+                       : "no attempt that it refused was captured");
+}
+
 bool report_server_was_down(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *was = report_numbered(r, c->pub.life.previous);
     const struct rpcrdma_life *ended;
     struct report_cause *cause;
     uint64_t attempts = 0;
-    bool by_server, lost = c->trouble.stale > 0;
+    bool by_server, goes_on, lost = c->trouble.stale > 0;
     guint survived;
 
     while (was && report_refused(&was->pub)) {
@@ -94,9 +166,11 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
     if (attempts == 0 && (!by_server || report_end_told(was)))
         return false;
     survived = report_survived(r, c, ended->ended_ns, c->pub.first_time_ns);
+    goes_on = !lost && session_goes_on(r, c, ended->ended_ns);
     cause = report_cause_add(
         r,
-        attempts == 0 && survived > 0 && !lost ? CAUSE_CONNECTION_FAILED : CAUSE_SERVER_RESTARTED,
+        attempts == 0 && (survived > 0 || goes_on) && !lost ? CAUSE_CONNECTION_FAILED
+                                                            : CAUSE_SERVER_RESTARTED,
         by_server && (attempts > 0 || lost) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     cause->time_ns = c->pub.life.established_ns > ended->ended_ns && ended->ended_ns != 0
                          ? c->pub.life.established_ns - ended->ended_ns
@@ -108,25 +182,8 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
         tell_lost_state(cause, was, c, survived);
         return true;
     }
-    if (attempts == 0 && survived > 0) {
-        snprintf(
-            cause->text, sizeof(cause->text),
-            "The server closed connection %u, and after %.1f s accepted connection %u, while "
-            "%u other connection%s to it went on: it was not restarted, but had done with this "
-            "connection. The path was not down.",
-            (unsigned)was->pub.number, report_seconds(cause->time_ns), (unsigned)c->pub.number,
-            survived, survived == 1 ? "" : "s");
-        snprintf(cause->against, sizeof(cause->against),
-                 "the client may have had nothing to ask for meanwhile");
-        return true;
-    }
     if (attempts == 0) {
-        snprintf(cause->text, sizeof(cause->text),
-                 "The server closed connection %u, and after %.1f s accepted connection %u: it was "
-                 "restarted, or had done with the client. The path was not down.",
-                 (unsigned)was->pub.number, report_seconds(cause->time_ns),
-                 (unsigned)c->pub.number);
-        snprintf(cause->against, sizeof(cause->against), "no attempt that it refused was captured");
+        tell_closed(cause, was, c, survived, goes_on);
         return true;
     }
     snprintf(cause->text, sizeof(cause->text),

@@ -273,6 +273,10 @@ struct report_whole {
     int64_t seen_ns; /* ... and when it was acknowledged */
 };
 
+/* Whether the server knows the state that its client had on another connection (NFSv4.1), as the
+ * first answer says that tells. */
+enum report_session { REPORT_SESSION_UNKNOWN, REPORT_SESSION_KEPT, REPORT_SESSION_NEW };
+
 /* What is counted of one that has not ended: there may be thousands at once. */
 struct report_tally {
     uint64_t rpcs, messages;
@@ -285,6 +289,7 @@ struct report_tally {
     struct report_answers answers;
     struct report_whole whole;
     uint32_t passed[2]; /* see report_connection */
+    enum report_session session;
 };
 
 /* Why one that has ended is kept. */
@@ -303,6 +308,7 @@ struct report_connection {
     uint64_t messages; /* Calls and Replies */
     struct report_trouble trouble;
     struct report_answers answers;
+    enum report_session session;
     /* the most bytes that an RPC moved towards the client, the server, of those that were answered
      */
     uint32_t passed[2];

@@ -37,6 +37,23 @@ static void note_stale(struct report *r, const struct rpcrdma_transaction *t,
         tally->trouble->stale_frame = t->reply_frame;
 }
 
+/* A session that was not created here, and that the server takes. */
+static void note_session(struct report *r, const struct rpcrdma_transaction *t,
+                         const struct nfs_arguments *nfs)
+{
+    enum { EXCHANGE_ID = 42, CREATE_SESSION = 43, SEQUENCE = 53 };
+    uint32_t first = t->n_operations > 0 ? t->operations[0] : 0;
+    bool refused = nfs->status != 0 && (!nfs->has_operation || nfs->operation == SEQUENCE);
+    struct report_tally *tally;
+
+    if ((first != EXCHANGE_ID && first != CREATE_SESSION && first != SEQUENCE) || t->error ||
+        t->reply_frame == 0 || nfs->status_kind != NFS_STATUS_NFS4 || transaction_is_callback(t))
+        return;
+    tally = report_tally_of(r, t->connection);
+    if (tally && tally->session == REPORT_SESSION_UNKNOWN)
+        tally->session = first == SEQUENCE && !refused ? REPORT_SESSION_KEPT : REPORT_SESSION_NEW;
+}
+
 static void note_failed(struct report *r, const struct rpcrdma_transaction *t,
                         enum report_level level)
 {
@@ -145,6 +162,7 @@ void report_status(struct report *r, const struct rpcrdma_transaction *t,
     char number[32];
 
     note_unseen(r, t, nfs);
+    note_session(r, t, nfs);
     if (t->reply_frame != 0 && !later && !transaction_is_callback(t))
         report_told_now(r->waits, t, nfs);
     if (!t->error && !nfs_failed(nfs))

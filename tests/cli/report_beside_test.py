@@ -195,6 +195,37 @@ class Beside(ConversationTest):
             self.assertEqual('and gave 3 answers there that only a server without its former state gives' in cause['text'], stale > 0)
             self.assertEqual('had done with the client' in cause['text'], stale == 0)
 
+    def test_closed_and_not_answered(self):
+        """The server closes a connection that is in use. Requests that it does not answer say that it or the path was down, and a
+        session that goes on that it was not restarted; but not one that the client made anew on another connection meanwhile."""
+        for requests, kept, anew in ((0, False, False), (3, False, False), (0, True, False), (3, True, False), (3, True, True)):
+            def talk(c, _, requests=requests, kept=kept, anew=anew):
+                rules_nfs4.answer(c, rules_nfs4.call(c))
+                c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+                c.talk.datagram(c.client, cm.drep(c.talk.local_id, c.talk.remote_id))
+                c.clock.now += 5 * SECOND
+                one, xid = c.beside(2), c.xid
+                for _ in range(requests):
+                    one.talk.datagram(one.client, cm.req(one.talk.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn,
+                                                         one.server.psn, one.client.address, one.server.address, one.private[0]))
+                    c.clock.now += 5 * SECOND
+                one.xid = xid
+                if anew:
+                    one.begin()
+                    rules_nfs4.create_session(c.beside(3))
+                if kept:
+                    rules_nfs4.answer(one, rules_nfs4.call(one, seqid=2), seqid=2)
+                else:
+                    one.getattr()
+            cause = self.report(talk)['causes'][0]
+            text, kept = cause['text'], kept and not anew
+            self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed' if kept else 'server-restarted', 'medium'))
+            self.assertAlmostEqual(cause['cost_ns'], (5 + 5 * requests) * SECOND, delta=SECOND // 10)
+            self.assertEqual('left 3 requests to connect without answer for 15.0 s, and' in text, requests > 0, text)
+            self.assertEqual('The path was not down.' in text, requests == 0, text)
+            self.assertEqual("where the client's session went on: it was not restarted, but " in text, kept, text)
+            self.assertEqual('but its adapter was down, or the path.' in text, kept and requests > 0, text)
+
     def test_stood_still(self):
         """The client stands still for 9 s: the Reply comes thrice, and then it acknowledges each of these; or one only, as
         where the others were lost."""
