@@ -199,6 +199,31 @@ static struct beside look_beside(const struct report *r, const struct report_con
     return by;
 }
 
+/* Of the client's packets alone, a connection whose set-up and Calls are not known to be one: that
+ * the server closed it is told of the set-up. */
+static bool half_was_closed(const struct report *r, const struct report_connection *c,
+                            const struct report_connection *from)
+{
+    const struct report_trouble *trouble = &c->trouble;
+    GHashTableIter each;
+    bool found = false;
+    gpointer one;
+
+    if (!from || !report_one_way(from) || !report_one_way(c))
+        return false;
+    g_hash_table_iter_init(&each, r->connections);
+    while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *half = one;
+        const struct rpcrdma_life *life = &half->pub.life;
+
+        found = (half->pub.messages == 0 || half == from) && life->next != 0 &&
+                report_closed_by_server(&half->pub) &&
+                time_plus(life->ended_ns, SECOND) >= trouble->resent_since_ns &&
+                life->ended_ns < trouble->resent_until_ns && report_same_hosts(half, c);
+    }
+    return found;
+}
+
 static void connection_failed(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
@@ -225,7 +250,7 @@ static void connection_failed(struct report *r, const struct report_connection *
         r->causes[r->n_causes - 1].rpcs = c->trouble.resent;
         return;
     }
-    if (stuck_ns == 0 && report_restart_shown(r, c, &restart))
+    if (half_was_closed(r, c, from) || (stuck_ns == 0 && report_restart_shown(r, c, &restart)))
         return;
     if (stuck_ns > 0)
         snprintf(silent, sizeof(silent),

@@ -203,6 +203,8 @@ void conn_pair_lacks(struct flow_conns *conns, struct flow_conn *conn, bool lack
 bool conn_pair_possible(const struct flow_conns *conns, const struct flow_direction *dir);
 /* A CM exchange gave one end's QP only. */
 void conn_pair_half_open(struct flow_conns *conns, struct flow_conn *conn, bool open);
+/* It was accepted, perhaps long after it was asked for. */
+void conn_pair_accepted(struct flow_conns *conns, struct flow_conn *conn);
 /* No answer showed the peer: was there one such exchange just before? */
 bool conn_pair_with_half_open(struct flow_conns *conns, struct flow_conn *conn);
 

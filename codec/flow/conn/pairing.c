@@ -19,8 +19,9 @@ enum {
 };
 #define AWAIT_NS INT64_C(4000000000)
 #define HALF_OPEN_NS                                                                               \
-    INT64_C(5000000000) /* from the CM message to the connection's first packet                    \
+    INT64_C(5000000000) /* from its set-up's last message to the connection's first packet         \
                          */
+#define ACCEPT_NS INT64_C(1000000000) /* from a request to its acceptance, mostly */
 #define AWAIT_XID_NS INT64_C(120000000000)
 #define AMBIGUOUS UINT64_MAX
 
@@ -187,6 +188,21 @@ bool conn_pair_possible(const struct flow_conns *conns, const struct flow_direct
            flow_table_get(&conns->unpaired, addresses(&dir->path.dst, &dir->path.src)) != NULL;
 }
 
+/* When its set-up was done, as far as it was captured: a client may ask for long. */
+static int64_t set_up_ns(const struct flow_conn *conn)
+{
+    return conn->pub.life.established_frame != 0 ? conn->pub.life.established_ns
+                                                 : conn->pub.first_time_ns;
+}
+
+/* What begins now may belong to it. One that nothing accepted is asked for again, or refused. */
+static bool waits_for_stream(const struct flow_conns *conns, const struct flow_conn *conn)
+{
+    return !conn->pub.closed &&
+           conns->context->time_ns - set_up_ns(conn) <=
+               (conn->pub.life.established_frame != 0 ? HALF_OPEN_NS : ACCEPT_NS);
+}
+
 void conn_pair_half_open(struct flow_conns *conns, struct flow_conn *conn, bool open)
 {
     const struct rpcrdma_endpoint *end = conn->pub.end;
@@ -203,9 +219,24 @@ void conn_pair_half_open(struct flow_conns *conns, struct flow_conn *conn, bool 
         return;
     }
     /* two of them: which of them a stream belongs to is not known */
-    conn->ambiguous = other != NULL;
+    conn->ambiguous = other && other != conn && waits_for_stream(conns, other);
     if (!flow_table_put(&conns->half_open, &conns->context->memory, key, conn))
         conn->half_open = false;
+}
+
+void conn_pair_accepted(struct flow_conns *conns, struct flow_conn *conn)
+{
+    const struct rpcrdma_endpoint *end = conn->pub.end;
+    uint64_t key = addresses(&end[0].address, &end[1].address);
+    struct flow_conn *other = conn->half_open ? flow_table_get(&conns->half_open, key) : conn;
+
+    if (other == conn)
+        return;
+    conn->ambiguous = other && waits_for_stream(conns, other);
+    if (conn->ambiguous)
+        other->ambiguous = true;
+    else
+        flow_table_put(&conns->half_open, &conns->context->memory, key, conn);
 }
 
 bool conn_pair_with_half_open(struct flow_conns *conns, struct flow_conn *conn)
@@ -226,7 +257,7 @@ bool conn_pair_with_half_open(struct flow_conns *conns, struct flow_conn *conn)
         if (memcmp(&other->pub.end[0].address, opener, sizeof(*opener)) != 0 ||
             memcmp(&other->pub.end[1].address, acceptor, sizeof(*acceptor)) != 0)
             continue;
-        after = dir->first_time_ns - other->pub.first_time_ns;
+        after = dir->first_time_ns - set_up_ns(other);
         if (after < 0 || after > HALF_OPEN_NS)
             continue;
         return conn_pair(conns, dir, other->dir[1 - end]);

@@ -486,6 +486,7 @@ struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *
             flow_conn_touch(conns, conn);
             conn_established(conns, conn);
             conn->pub.established = true;
+            conn_pair_accepted(conns, conn);
         }
         return conn;
     default:
