@@ -3,6 +3,7 @@
 #include "flow/conn/conn_state.h"
 
 #include "flow/delivery/delivery.h"
+
 /* Disconnected connections stay this many disconnects long: a DREP, a late Ack, a retransmission
  * still trail in, and must not look like something new. */
 enum { CLOSED_MAX = RPCRDMA_BOUND(64, 1) };
