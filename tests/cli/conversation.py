@@ -12,6 +12,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import rules
 
 
+def roce_source(packet):
+    """Of a packet with Ethernet and IPv4 headers."""
+    return '.'.join(str(byte) for byte in packet.data[26:30])
+
+
 class ConversationTest(CommandTest):
     def captured(self, talk):
         """The path of a capture of it. talk: a function of a rule_talk.Conversation, and of True."""

@@ -7,7 +7,7 @@ import struct
 import unittest
 
 from command import CAPTURES
-from conversation import ConversationTest
+from conversation import ConversationTest, roce_source
 import cm
 import pcap
 from iwarp_talk import ACK, SYN, IwarpTalk
@@ -16,11 +16,6 @@ import rules
 import rules_iwarp
 import rules_nfs4
 import rules_transport
-
-
-def roce_source(packet):
-    """Of a packet with Ethernet and IPv4 headers."""
-    return '.'.join(str(byte) for byte in packet.data[26:30])
 
 
 class Life(ConversationTest):
@@ -248,49 +243,6 @@ class Life(ConversationTest):
             self.assertEqual([(one['src'], one['rpcs'], one['text']) for one in causes if one['cause'] == 'unanswered'],
                              [('192.0.2.12', 1, '1 Call on connection 2 was never answered: 4.0 s passed until the capture ended. '
                                "The server's host acknowledged it.")] if beside else [])
-
-    def test_one_direction(self):
-        """Of what a client sends nothing shows that it was answered, or that the path was down: only that the other
-        direction is missing."""
-        def two(c, _):
-            for _ in range(3):
-                c.null()
-            c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
-            c.talk.datagram(c.server, cm.drep(c.talk.remote_id, c.talk.local_id))
-            c.clock.now += 4 * 10**9
-            again = c.beside(2)
-            for _ in range(3):
-                again.null()
-            c.clock.now += 2 * 10**9
-            again.null()
-            c.packets[:] = [packet for packet in c.packets if roce_source(packet) == rule_talk.CLIENT]
-        report = self.report(two)
-        self.assertEqual([one['cause'] for one in report['causes']], ['capture-incomplete'])
-        self.assertIn('one direction only', report['causes'][0]['text'])
-        self.assertEqual(report['verdict'], 'undecided')
-
-    def test_one_direction_over_tcp(self):
-        """Over iWARP: a client closes a connection with a Call on it and sends that again on another one. With the server's
-        direction it is known that the server had it; without, it may have been the path, and that is not sure."""
-        def twice(c, _):
-            for _ in range(3):
-                rules_iwarp.over_iwarp(c) if not c.ready else c.null()
-            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
-            c.clock.now += 60 * 10**9
-            c.talk.disconnect()
-            again = rules_iwarp.over_iwarp(c.beside(2))
-            again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
-            again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
-
-        def client(c, breaks):
-            twice(c, breaks)
-            c.packets[:] = [packet for packet in c.packets if roce_source(packet) == rule_talk.CLIENT]
-        path = os.path.join(self.folder, 'one_direction.pcap')
-        for make, want in ((twice, ('unanswered', 'high')), (client, ('connection-failed', 'medium'))):
-            rules.write(path, make, True)
-            causes = json.loads(self.run_command('report', '--json', path))['causes']
-            self.assertIn(want, [(one['cause'], one['confidence']) for one in causes], causes)
-            self.assertNotIn(('connection-failed', 'high'), [(one['cause'], one['confidence']) for one in causes])
 
     def test_refused_from_the_middle_on(self):
         """The server was restarted, and refused what came meanwhile; the capture begins after the set-up of the connection

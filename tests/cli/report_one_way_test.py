@@ -4,11 +4,15 @@ import json
 import os
 import unittest
 
-from command import CommandTest
+from conversation import ConversationTest, roce_source
+import cm
 import pcap
+import rule_talk
+import rules
+import rules_iwarp
 
 
-class OneWay(CommandTest):
+class OneWay(ConversationTest):
     def test_one_direction_is_undecided(self):
         path = os.path.join(self.folder, 'server.pcap')
         pcap.write(path, [p for p in self.packets() if p.data[26:30] == bytes([192, 168, 77, 1])])
@@ -38,6 +42,49 @@ class OneWay(CommandTest):
             self.assertEqual(sum(one['naks'].get('psn_sequence', 0) for one in paths), naks)
             ours = sum(p.data[36:38] == b'\x12\xb7' and p.data[42] < 0x20 for p in packets[first:])
             self.assertEqual(sum(one['packets'] for one in paths), ours)
+
+    def test_one_direction(self):
+        """Of what a client sends nothing shows that it was answered, or that the path was down: only that the other
+        direction is missing."""
+        def two(c, _):
+            for _ in range(3):
+                c.null()
+            c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+            c.talk.datagram(c.server, cm.drep(c.talk.remote_id, c.talk.local_id))
+            c.clock.now += 4 * 10**9
+            again = c.beside(2)
+            for _ in range(3):
+                again.null()
+            c.clock.now += 2 * 10**9
+            again.null()
+            c.packets[:] = [packet for packet in c.packets if roce_source(packet) == rule_talk.CLIENT]
+        report = self.report(two)
+        self.assertEqual([one['cause'] for one in report['causes']], ['capture-incomplete'])
+        self.assertIn('one direction only', report['causes'][0]['text'])
+        self.assertEqual(report['verdict'], 'undecided')
+
+    def test_one_direction_over_tcp(self):
+        """Over iWARP: a client closes a connection with a Call on it and sends that again on another one. With the server's
+        direction it is known that the server had it; without, it may have been the path, and that is not sure."""
+        def twice(c, _):
+            for _ in range(3):
+                rules_iwarp.over_iwarp(c) if not c.ready else c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.clock.now += 60 * 10**9
+            c.talk.disconnect()
+            again = rules_iwarp.over_iwarp(c.beside(2))
+            again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+            again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+
+        def client(c, breaks):
+            twice(c, breaks)
+            c.packets[:] = [packet for packet in c.packets if roce_source(packet) == rule_talk.CLIENT]
+        path = os.path.join(self.folder, 'one_direction.pcap')
+        for make, want in ((twice, ('unanswered', 'high')), (client, ('connection-failed', 'medium'))):
+            rules.write(path, make, True)
+            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            self.assertIn(want, [(one['cause'], one['confidence']) for one in causes], causes)
+            self.assertNotIn(('connection-failed', 'high'), [(one['cause'], one['confidence']) for one in causes])
 
 
 if __name__ == '__main__':
