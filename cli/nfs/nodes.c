@@ -83,7 +83,6 @@ struct nfs_node *nfs_nodes_find(const struct nfs_nodes *nodes, uint64_t server,
     return nfs_node_itself(nfs_nodes_of_handle(nodes, server, handle));
 }
 
-/* A node without handle. NULL where it is full. */
 struct nfs_node *nfs_nodes_add(struct nfs_nodes *nodes, uint64_t server)
 {
     struct nfs_node *node;
@@ -108,7 +107,6 @@ void nfs_nodes_set_handle(struct nfs_nodes *nodes, struct nfs_node *node,
     g_hash_table_add(nodes->by_handle, node);
 }
 
-/* The node of a handle, made where there is none; NULL where it is full. */
 struct nfs_node *nfs_nodes_make(struct nfs_nodes *nodes, uint64_t server,
                                 const struct nfs_handle *handle)
 {
@@ -155,7 +153,6 @@ void nfs_node_become_same(struct nfs_node *node, struct nfs_node *other)
     other->twin = node;
 }
 
-/* Another name of the file that it has: one of the NAMES latest. */
 struct nfs_node *nfs_node_other_name(const struct nfs_node *node)
 {
     struct nfs_node *other = node->same ? NULL : node->twin;
@@ -165,7 +162,6 @@ struct nfs_node *nfs_node_other_name(const struct nfs_node *node)
     return other && other->name ? other : NULL;
 }
 
-/* For one more name; it may have had one. NULL: it has NAMES, or there is no room. */
 struct nfs_node *nfs_nodes_spare(struct nfs_nodes *nodes, struct nfs_node *node)
 {
     struct nfs_node *other = node->twin;
@@ -184,7 +180,6 @@ struct nfs_node *nfs_nodes_spare(struct nfs_nodes *nodes, struct nfs_node *node)
     return other;
 }
 
-/* What a file or directory was called is no name of it any more. It has its next one. */
 void nfs_nodes_lose_name(struct nfs_nodes *nodes, struct nfs_node *node)
 {
     struct nfs_node *other = nfs_node_other_name(node);

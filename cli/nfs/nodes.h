@@ -71,7 +71,8 @@ bool nfs_node_below(const struct nfs_node *node, const struct nfs_node *above);
 void nfs_node_become_same(struct nfs_node *node, struct nfs_node *other);
 /* Another name of the file: one of the latest. NULL: it has none. */
 struct nfs_node *nfs_node_other_name(const struct nfs_node *node);
-/* A node for one more name of the file. NULL: it has too many, or there is no room. */
+/* A node for one more name of the file, perhaps one that had a name before. NULL: the file has too
+ * many, or there is no room. */
 struct nfs_node *nfs_nodes_spare(struct nfs_nodes *nodes, struct nfs_node *node);
 
 /* What has the name in that directory. NULL: it is not known. */
@@ -81,7 +82,7 @@ struct nfs_node *nfs_nodes_child(const struct nfs_nodes *nodes, struct nfs_node 
 void nfs_nodes_name(struct nfs_nodes *nodes, struct nfs_node *node, struct nfs_node *parent,
                     const char *name, size_t length);
 void nfs_nodes_forget_name(struct nfs_nodes *nodes, struct nfs_node *node);
-/* The same; a file that has another name takes that. */
+/* The same; a file that has another name takes that. The name may be that of a directory. */
 void nfs_nodes_lose_name(struct nfs_nodes *nodes, struct nfs_node *node);
 
 #endif

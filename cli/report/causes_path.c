@@ -10,8 +10,8 @@
 #include "out/connection.h"
 #include "plural.h"
 
-/* A host that died is no loss: what came again since it answered last
- * is told of by `connection-failed`. */
+/* What was sent to a host that died was not lost: what came again since it answered last belongs to
+ * `connection-failed`. */
 static struct rpcrdma_path until_answered(const struct report_connection *c, int end)
 {
     struct rpcrdma_path path = c->path[end];
@@ -100,7 +100,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     if (back->asked_again == 0 && only_disorder(a))
         return;
     if (naks == 0 && back->asked_again == 0 &&
-        ((report_gave_up(c) == end && a->lost == 0) || /* likewise */
+        ((report_gave_up(c) == end && a->lost == 0) || /* to `connection-failed`, too */
          (timeouts == 0 && (!tcp || own * 1000 <= a->packets))))
         return;
     cause = report_cause_add(r,

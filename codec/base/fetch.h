@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-/* GCC takes a function that only prefetches for one without any effect, and drops the calls of it:
- * optimised across files it dropped half of what is asked for ahead. An asm statement, be it empty,
+/* GCC takes a function that only prefetches for one without effect, and drops calls of it:
+ * optimised across files, half of the prefetches were missing. An asm statement, even an empty one,
  * is an effect. */
 static inline void flow_fetch_line(const void *memory)
 {

@@ -5,8 +5,8 @@
 
 #include "base/fetch.h"
 
-/* What is taken next lies behind where the heap grows: malloc writes there how much is left, and
- * waits, as nobody had it in the cache yet. */
+/* Where the heap grows, the next piece lies behind this one. malloc writes there how much is left,
+ * and would wait for memory that is not in the cache yet. */
 static void fetch_behind(struct flow_memory *memory, uintptr_t end)
 {
     enum { NEXT = 1024 };

@@ -146,8 +146,8 @@ bool flow_delivery_in_vain(const struct flow_delivery *d, bool psn, uint32_t las
 /* It arrived: flow_delivery_find says DELIVERED. */
 bool flow_delivery_over(const struct flow_delivery *d, bool psn, uint32_t last);
 
-/* It arrived long after it was sent, and Acks pass before what they acknowledge: its sender may have
- * sent it again, which passes yet, in the reordering window behind the Ack. */
+/* It arrived long after it was sent, and Acks pass before what they acknowledge: its sender may
+ * have sent it again, which passes yet, in the reordering window behind the Ack. */
 bool flow_delivery_comes_again(const struct flow_delivery *d, bool psn, uint32_t last,
                                int64_t now_ns);
 

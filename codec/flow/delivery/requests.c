@@ -15,7 +15,7 @@
  */
 
 enum { ANOTHER_QP = 1 << 20, FIRST_POSITION = 1 << 25 };
-enum { FEW_MISSING = 64 };  /* not captured, at the ends of what was */
+enum { FEW_MISSING = 64 }; /* not captured, at the ends of what was */
 
 RPCRDMA_RARE static void start(struct flow_delivery *d, uint32_t psn)
 {

@@ -278,8 +278,9 @@ static enum rpcrdma_rule_id hole_rule(const struct reconstruct *m, enum rpcrdma_
     return may_be_unplaced(m) ? RPCRDMA_RULE_RPC_UNPLACED : RPCRDMA_RULE_RPC_LOST;
 }
 
-/* What the capture cut off: one finding tells of all, as of data that is kept it is a part of each
- * packet. Where the header was cut its places are not known, and that is told already. */
+/* What the capture cut off: one finding for all of it, as a snap length cuts a part off each
+ * packet. Where the header was cut, too, the places of these parts are not known, and another
+ * finding says that. */
 struct cut_off {
     uint64_t first, last, length;
 };
