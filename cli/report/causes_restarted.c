@@ -32,12 +32,14 @@ static void tell_survived(struct report_cause *cause, guint survived)
              survived, survived == 1 ? "" : "s");
 }
 
-/* Requests for this connection that got no answer. */
+/* Requests for this connection that got no answer. Where none was captured, that is not known. */
 static uint32_t not_answered(const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
 
-    return life->requests > life->unheard + 1 ? life->requests - life->unheard - 1 : 0;
+    return life->established_frame != 0 && life->requests > life->unheard + 1
+               ? life->requests - life->unheard - 1
+               : 0;
 }
 
 /* ", left 3 requests to connect without answer for 19.1 s, and"; or ",": it did not. */
