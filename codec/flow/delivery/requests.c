@@ -53,6 +53,8 @@ RPCRDMA_RARE static void restart(struct flow_delivery *d, uint32_t psn)
         holes[i].count = 0;
     if (d->rare)
         d->rare->n_response_gaps = 0;
+    if (d->extra && d->extra->early)
+        d->extra->early->count = 0;
     d->naked = d->repeating = false;
     start(d, psn);
 }
