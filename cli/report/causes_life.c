@@ -527,8 +527,9 @@ static void connection_lost(struct report *r, const struct report_connection *c)
     without = cause->rpcs -
               MIN(own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained, cause->rpcs);
     if (without > 0)
-        snprintf(calls, sizeof(calls), " %" PRIu64 " Call%s had no Reply.", without,
-                 plural(without));
+        snprintf(calls, sizeof(calls), " %" PRIu64 " Call%s had no Reply%s.", without,
+                 plural(without),
+                 own[REPORT_FORWARD].gone + own[REPORT_REVERSE].gone > 0 ? " that arrived" : "");
     snprintf(cause->text, sizeof(cause->text), "Connection %u failed.%s%s%s%s",
              (unsigned)c->pub.number, silent,
              c->pub.life.ended == RPCRDMA_ENDED_NOT ? " Nothing closed it." : "", calls, others);

@@ -265,6 +265,6 @@ void report_time(const struct report *r, char text[REPORT_TIME])
         100 * (double)sum->call_ns / all, 100 * (double)server_ns(sum) / all,
         100 * (double)sum->data_ns / all, 100 * (double)sum->reply_ns / all,
         100 * (double)r->spent_stalled_ns / all);
-    if (r->n_cut * 10 <= r->n_spent)
+    if ((r->n_cut + r->n_apart) * 10 <= r->n_spent)
         largest(r, text + at, REPORT_TIME - (size_t)at);
 }

@@ -195,6 +195,28 @@ class Beside(ConversationTest):
             self.assertEqual('and gave 3 answers there that only a server without its former state gives' in cause['text'], stale > 0)
             self.assertEqual('had done with the client' in cause['text'], stale == 0)
 
+    def test_closed_and_no_answer_captured(self):
+        """The REQ is sent again, and neither the REP nor the RTU is captured: how long requests had no answer is not known."""
+        def talk(c, _):
+            c.getattr()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+            c.talk.datagram(c.client, cm.drep(c.talk.local_id, c.talk.remote_id))
+            c.clock.now += 5 * SECOND
+            one = c.beside(2)
+            for _ in range(2):
+                one.talk.datagram(one.client, cm.req(one.talk.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn,
+                                                     one.server.psn, one.client.address, one.server.address, one.private[0]))
+                c.clock.now += SECOND
+            one.xid = c.xid
+            begun = len(c.packets)
+            one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+            one.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+            c.packets[:] = [packet for n, packet in enumerate(c.packets) if n < begun or packet.data[47:50] != bytes([0, 0, 1])]
+        for cause in self.report(talk)['causes']:
+            self.assertNotIn('without answer for', cause['text'])
+            self.assertNotIn('-', cause['text'])
+
     def test_closed_and_not_answered(self):
         """The server closes a connection that is in use. Requests that it does not answer say that it or the path was down, and a
         session that goes on that it was not restarted; but not one that the client made anew on another connection meanwhile."""

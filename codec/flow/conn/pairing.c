@@ -249,7 +249,6 @@ bool conn_pair_with_half_open(struct flow_conns *conns, struct flow_conn *conn)
         const struct rpcrdma_address *opener = end == 1 ? &dir->path.src : &dir->path.dst;
         const struct rpcrdma_address *acceptor = end == 1 ? &dir->path.dst : &dir->path.src;
         struct flow_conn *other = flow_table_get(&conns->half_open, addresses(opener, acceptor));
-        int64_t after;
 
         if (!other || other->ambiguous || other->dir[end] || !other->dir[1 - end] ||
             other->class == CONN_FOREIGN)
@@ -257,8 +256,8 @@ bool conn_pair_with_half_open(struct flow_conns *conns, struct flow_conn *conn)
         if (memcmp(&other->pub.end[0].address, opener, sizeof(*opener)) != 0 ||
             memcmp(&other->pub.end[1].address, acceptor, sizeof(*acceptor)) != 0)
             continue;
-        after = dir->first_time_ns - set_up_ns(other);
-        if (after < 0 || after > HALF_OPEN_NS)
+        if (dir->first_time_ns < other->pub.first_time_ns ||
+            dir->first_time_ns - set_up_ns(other) > HALF_OPEN_NS)
             continue;
         return conn_pair(conns, dir, other->dir[1 - end]);
     }

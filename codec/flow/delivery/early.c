@@ -67,13 +67,14 @@ static bool moment(int64_t acked_ns, int64_t time_ns, int64_t *ns)
            *ns <= FLOW_REORDER_NS;
 }
 
-/* The first that acknowledges this packet: those before it are over. NULL: none is kept. */
-static const struct early_ack *ack_of(struct early *early, uint32_t psn)
+/* The first that acknowledges this packet, and how long before it that was: those before it are
+ * over, also those of what was never sent. NULL: none is kept. */
+static const struct early_ack *ack_of(struct early *early, const struct rpcrdma_op *op, int64_t *ns)
 {
     while (early->count > 0) {
         const struct early_ack *ack = &early->at[early->first];
 
-        if (rpcrdma_psn_diff(ack->last, psn) >= 0)
+        if (rpcrdma_psn_diff(ack->last, op->seq) >= 0 && moment(ack->time_ns, op->time_ns, ns))
             return ack;
         early->first = (early->first + 1) % EARLY_ACKS;
         early->count--;
@@ -105,8 +106,8 @@ RPCRDMA_RARE void early_passed(struct flow_memory *memory, struct flow_delivery 
         d->through = at; /* an Ack of what was not sent: its receiver ignored it, too */
         return;
     }
-    ack = early ? ack_of(early, op->seq) : NULL;
-    if (!ack || !moment(ack->time_ns, op->time_ns, &ns))
+    ack = early ? ack_of(early, op, &ns) : NULL;
+    if (!ack)
         return;
     if (ack->psn == op->seq)
         count_apart(memory, d, ns);

@@ -147,6 +147,29 @@ static void acked_early_one_by_one(void **state)
     assert_int_equal(path_to(d)->early_acks, 2 * N);
 }
 
+/* An Ack of what is never sent is over a moment later: those that are early then have their times. */
+static void acked_early_behind_an_ack_of_nothing(void **state)
+{
+    enum { NEVER = 100000, N = 4 };
+    int64_t answered;
+
+    (void)state;
+    send_one(PSN);
+    ack(PSN);
+    ack(PSN + NEVER);
+    now += 60 * MS;
+    send_one(PSN + 1);
+    for (uint32_t i = 2; i <= N; i++) {
+        ack(PSN + i);
+        answered = now;
+        now += 5 * MS;
+        send_one(PSN + i);
+        assert_int_equal(find(PSN + i, PSN + i).state, RPCRDMA_DELIVERED);
+        assert_int_equal(find(PSN + i, PSN + i).time_ns, answered);
+    }
+    assert_int_equal(path_to(d)->early_acks, N - 1);
+}
+
 /* In the file an Ack stands before what it acknowledges, by the times it does not. */
 static void acked_early_in_the_file(void **state)
 {
@@ -467,6 +490,7 @@ int main(void)
         TEST(timed_out_and_acked_before_it_passes),
         TEST(acked_long_before_it_passes),
         TEST(acked_early_one_by_one),
+        TEST(acked_early_behind_an_ack_of_nothing),
         TEST(acked_early_in_the_file),
         TEST(an_ack_that_may_be_a_nak),
         TEST(acks_that_may_be_naks_prove_nothing),
