@@ -199,6 +199,14 @@ static struct beside look_beside(const struct report *r, const struct report_con
     return by;
 }
 
+/* Another one took its place a second or more later: connection_left tells of that. */
+static bool left_for_long(const struct report *r, const struct rpcrdma_life *life)
+{
+    const struct report_connection *next = life->next ? report_numbered(r, life->next) : NULL;
+
+    return next && next->pub.life.has_down && next->pub.life.down_ns >= SECOND;
+}
+
 /* Of the client's packets alone, a connection whose set-up and Calls are not known to be one: that
  * the server closed it is told of the set-up. */
 static bool half_was_closed(const struct report *r, const struct report_connection *c,
@@ -216,7 +224,7 @@ static bool half_was_closed(const struct report *r, const struct report_connecti
         const struct report_connection *half = one;
         const struct rpcrdma_life *life = &half->pub.life;
 
-        found = (half->pub.messages == 0 || half == from) && life->next != 0 &&
+        found = (half->pub.messages == 0 || half == from) && left_for_long(r, life) &&
                 report_closed_by_server(&half->pub) &&
                 time_plus(life->ended_ns, SECOND) >= trouble->resent_since_ns &&
                 life->ended_ns < trouble->resent_until_ns && report_same_hosts(half, c);
