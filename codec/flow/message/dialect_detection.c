@@ -27,7 +27,7 @@ enum {
 enum rank {
     IMPOSSIBLE,
     ODD,      /* can be read so, but not as it should be */
-    UNKNOWN,  /* it is as it should be, but a type that only another format has */
+    UNKNOWN,  /* of a type that only another format has, or that cannot be read to its end */
     POSSIBLE, /* what would show it was not captured, or is not there */
     EXACT,
     RANKS,
@@ -104,12 +104,11 @@ static enum rank rank_of(const struct rpcrdma_dialect *dialect, const struct flo
     if (status != RPCRDMA_OK || m.kind != RPCRDMA_KIND_OPTIONAL ||
         !rpcrdma_xchar_name(m.optional.type))
         return rank;
-    /* the xchar messages were written for cel-01; elsewhere their types are just unknown ones */
-    if (!rpcrdma_xchar_decode(&m, &xchar))
+    /* the xchar messages were written for cel-01; elsewhere their types are just unknown ones, which
+     * is no better than one that is malformed */
+    if (!rpcrdma_xchar_decode(&m, &xchar) || xchar.status != RPCRDMA_OK || xchar.trailing)
         return UNKNOWN;
-    if (xchar.status != RPCRDMA_OK || xchar.trailing || xchar.noncanonical)
-        return ODD;
-    return rank;
+    return xchar.noncanonical ? ODD : rank;
 }
 
 /* By version 1's layout, which all share. */
