@@ -92,15 +92,24 @@ __attribute__((format(printf, 3, 4))) static void doubt(const struct pipeline *p
         g_free(text);
 }
 
+static bool early(const struct pipeline *pipeline)
+{
+    return pipeline->early_acks + pipeline->early_replies > 0;
+}
+
 static void doubt_clocks(const struct pipeline *pipeline)
 {
     char *const *inputs = pipeline->own->files->inputs;
+    char apart[96] = "nothing tells how far their clocks are apart; unless they are one host's,";
 
-    doubt(
-        pipeline, pipeline->doubts,
-        "packets of one connection are in %s and in %s, and none is in both: nothing tells how "
-        "far their clocks are apart; unless they are one host's, lengths of time are wrong by that",
-        inputs[0], inputs[1]);
+    if (early(pipeline))
+        snprintf(apart, sizeof(apart),
+                 "Acks that pass early show clocks %.3f ms or more apart, and",
+                 (double)pipeline->early_ns / 1e6);
+    doubt(pipeline, pipeline->doubts,
+          "packets of one connection are in %s and in %s, and none is in both: %s lengths of time "
+          "are wrong by that",
+          inputs[0], inputs[1], apart);
 }
 
 /* What somebody put one behind the other. Of files of their own, packets that are in two count
@@ -171,7 +180,7 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
               own->set_back, own->set_back == 1 ? "" : "s", (double)own->set_back_ns / 1e9);
     if (own->parts.back > 0)
         doubt_parts(pipeline);
-    if (pipeline->early_acks + pipeline->early_replies > 0)
+    if (early(pipeline) && !(own->files && own->files->inputs[0]))
         doubt_directions(pipeline);
     if (own->disorder >= DISORDER_PACKETS && own->disorder_ns >= DISORDER_NS)
         doubt(pipeline, pipeline->doubts,

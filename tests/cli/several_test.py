@@ -54,6 +54,9 @@ class Several(command.CommandTest):
             self.assertEqual([all(f'in {file} and' in one or f'in {file},' in one for file in files)
                               for one in problems], [True] * doubtful)
             self.run_command('rpcs', *files, errors=doubtful)
+            if doubtful:
+                self.assertEqual('Acks that pass early show clocks 0.882 ms or more apart' in self.stderr, files == ways)
+                self.assertEqual('nothing tells how far their clocks are apart' in self.stderr, files == half)
         parts, whole = [packets[:200], packets[200:]], self.write('whole.pcap', packets)
         ring = [self.write(f'part{i}.pcap', part) for i, part in enumerate(parts)]
         other = command.capture('iwarp-nfs41-mini')
