@@ -43,16 +43,6 @@ static enum rpcrdma_rpc_direction by_credits(struct flow_conn *conn, int sender,
     return msg->credits == asks ? RPCRDMA_DIRECTION_CALL : RPCRDMA_DIRECTION_REPLY;
 }
 
-/* An error that passes before its Call, where Acks show that the times of the two directions do not
- * fit: in version 1 only a Responder sends one. Where nobody follows Acks it may always be one, if
- * anybody follows Calls: one that was not captured counts for none. */
-static bool error_before_call(const struct flow_messages *messages,
-                              const struct flow_direction *towards)
-{
-    return towards->delivery ? flow_delivery_acked_early(towards->delivery) != 0
-                             : message_calls_followed(messages);
-}
-
 RPCRDMA_RARE enum rpcrdma_rpc_direction
 message_direction_paired(const struct flow_messages *messages, struct flow_conn *conn, int sender,
                          const struct rpcrdma_message *msg)
@@ -69,8 +59,11 @@ message_direction_paired(const struct flow_messages *messages, struct flow_conn 
         return RPCRDMA_DIRECTION_CALL;
     if (message_call_outstanding(messages, conn, 1 - sender, msg->xid))
         return RPCRDMA_DIRECTION_REPLY;
+    /* An error that passes before its Call, where Acks show that the times of the two directions do
+     * not fit: in version 1 only a Responder sends one */
     if (!rpc)
-        return msg->version == 1 && towards && error_before_call(messages, towards)
+        return msg->version == 1 && towards && towards->delivery &&
+                       flow_delivery_acked_early(towards->delivery)
                    ? RPCRDMA_DIRECTION_REPLY
                    : RPCRDMA_DIRECTION_UNKNOWN;
     /* Only a Call advertises what is to be read (but for RFC 5666's Read-Read Replies, which answer
