@@ -36,6 +36,21 @@ static bool only_disorder(const struct rpcrdma_path *path)
     return path->late_naks > 0 && path->reordered > 0 && path->lost * FEW <= path->late_naks;
 }
 
+/* Which cause it is that packets towards an end were lost, and what that end is called. */
+static enum report_cause_id lost_towards(bool known, bool server)
+{
+    if (!known)
+        return CAUSE_LOST;
+    return server ? CAUSE_LOST_TO_SERVER : CAUSE_LOST_TO_CLIENT;
+}
+
+static const char *end_called(bool known, bool server)
+{
+    if (!known)
+        return "peer";
+    return server ? "server" : "client";
+}
+
 /* Nothing that was sent to this end was captured, but its Naks were. */
 static void only_naks(struct report *r, const struct report_connection *c, int end)
 {
@@ -47,21 +62,14 @@ static void only_naks(struct report *r, const struct report_connection *c, int e
 
     if (naks == 0)
         return;
-    cause = report_cause_add(r,
-                             !known   ? CAUSE_LOST
-                             : server ? CAUSE_LOST_TO_SERVER
-                                      : CAUSE_LOST_TO_CLIENT,
-                             CONFIDENCE_MEDIUM);
+    cause = report_cause_add(r, lost_towards(known, server), CONFIDENCE_MEDIUM);
     cause->rpcs = c->rpcs;
     cause->frame = a->nak_frame[RPCRDMA_NAK_PSN_SEQUENCE];
     snprintf(cause->text, sizeof(cause->text),
              "Packets towards the %s were lost on the network: it sent %" PRIu64
              " Nak%s (connection %u). What was sent to it, and so how long it waited, was not "
              "captured.",
-             !known   ? "peer"
-             : server ? "server"
-                      : "client",
-             naks, plural(naks), (unsigned)c->pub.number);
+             end_called(known, server), naks, plural(naks), (unsigned)c->pub.number);
     snprintf(cause->against, sizeof(cause->against),
              "packets that come out of order, or damaged, are answered with Naks, too");
 }
@@ -103,10 +111,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
         ((report_gave_up(c) == end && a->lost == 0) || /* to `connection-failed`, too */
          (timeouts == 0 && (!tcp || own * 1000 <= a->packets))))
         return;
-    cause = report_cause_add(r,
-                             !known   ? CAUSE_LOST
-                             : server ? CAUSE_LOST_TO_SERVER
-                                      : CAUSE_LOST_TO_CLIENT,
+    cause = report_cause_add(r, lost_towards(known, server),
                              !known || naks == 0 || !gaps ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
     cause->rpcs = c->rpcs;
     cause->time_ns = waited;
@@ -119,11 +124,9 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     snprintf(cause->text, sizeof(cause->text),
              "Packets towards the %s%s were lost on the network: %s%" PRIu64
              " packet%s retransmitted, %.3f s of waiting in all, %.3f s at most (connection %u).",
-             !known   ? "peer"
-             : server ? "server"
-                      : "client",
-             tcp || naks > 0 ? "" : ", or answers to them,", asked, packets, plural(packets),
-             report_seconds(waited), report_seconds(longest), (unsigned)c->pub.number);
+             end_called(known, server), tcp || naks > 0 ? "" : ", or answers to them,", asked,
+             packets, plural(packets), report_seconds(waited), report_seconds(longest),
+             (unsigned)c->pub.number);
     if (tcp)
         snprintf(cause->against, sizeof(cause->against),
                  "TCP retransmits what comes out of order by far, too");
@@ -154,11 +157,7 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
     /* its sender's timer is no longer than the way to it and back takes: no Ack had to be lost */
     if (time_ns / 2 < (int64_t)timeouts * report_ack_time(c, to_server, 50))
         return;
-    cause = report_cause_add(r,
-                             !known      ? CAUSE_LOST
-                             : to_server ? CAUSE_LOST_TO_SERVER
-                                         : CAUSE_LOST_TO_CLIENT,
-                             CONFIDENCE_MEDIUM);
+    cause = report_cause_add(r, lost_towards(known, to_server), CONFIDENCE_MEDIUM);
     cause->rpcs = c->rpcs;
     cause->time_ns = time_ns;
     cause->frame = timeouts == a->timeouts ? a->timeout_frame : 0; /* else not known */
@@ -166,10 +165,8 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
              "Acks towards the %s were lost on the network, %s the place of capture: %" PRIu64
              " timeout%s, %.3f s in all, after which what had been %s was retransmitted "
              "(connection %u).",
-             !known      ? "peer"
-             : to_server ? "server"
-                         : "client",
-             passed ? "behind" : "before", timeouts, plural(timeouts), report_seconds(time_ns),
+             end_called(known, to_server), passed ? "behind" : "before", timeouts, plural(timeouts),
+             report_seconds(time_ns),
              passed ? "acknowledged"
              : tcp  ? "received, as the receiver says (D-SACK, RFC 2883),"
                     : "answered by a Reply or RDMA",

@@ -208,6 +208,18 @@ static void slow_server_too(struct report *r, const struct report_periods *still
             "lost before it came here");
 }
 
+/* Likewise of an end that stood still, or the way: no server was slow in these periods for sure. */
+static struct report_cause *add_stalled(struct report *r, const struct report_slow *slow,
+                                        bool server, struct report_periods *still,
+                                        char who[ADDRESS_SIZE + 2])
+{
+    struct report_cause *cause = add_slow(r, slow, server, CONFIDENCE_MEDIUM, who);
+
+    cause->id = CAUSE_STALLED;
+    report_periods_add(still, &slow->periods);
+    return cause;
+}
+
 /* Nothing was sent again to it meanwhile (of TCP, which shows that later: ever): it, or the way,
  * stood still. */
 static struct report_slow late_acks_of(const struct report *r, const struct report_connection *c,
@@ -234,15 +246,13 @@ static void late_acks(struct report *r, bool server, struct report_periods *stil
 
     if (slow.rpcs == 0)
         return;
-    cause = add_slow(r, &slow, server, CONFIDENCE_MEDIUM, who);
-    cause->id = CAUSE_STALLED;
+    cause = add_stalled(r, &slow, server, still, who);
     snprintf(cause->text, sizeof(cause->text),
              "An end stood still, or the way: the %s%s was slow to acknowledge %s. %s%" PRIu64
              " RPC%s of %.3g s or more waited %s for that, with nothing sent again.",
              server ? "server" : "client", who, server ? "Calls" : "Replies",
              report_not_looked_at(r) > 0 ? "at least " : "", slow.rpcs, plural(slow.rpcs),
              report_seconds(MAX(r->slow_ns, SECOND)), in_all(&slow, time));
-    report_periods_add(still, &slow.periods);
     if (slow.ns / (int64_t)slow.rpcs >= REPORT_RESEND_NS)
         snprintf(cause->against, sizeof(cause->against),
                  "the %s, whose timer should have ended long before, may be what stood still, or "
@@ -287,15 +297,13 @@ static void paused(struct report *r, struct report_periods *still)
 
     if (slow.rpcs == 0)
         return;
-    cause = add_slow(r, &slow, true, CONFIDENCE_MEDIUM, who);
-    cause->id = CAUSE_STALLED;
+    cause = add_stalled(r, &slow, true, still, who);
     snprintf(cause->text, sizeof(cause->text),
              "An end stood still, or the way, while data moved: %s%" PRIu64
              " RPC%s of %.3g s or more took %s from the first to the last packet of their "
              "RDMA, at less than 1 MB/s, with nothing sent again. Which end it was does not show.",
              report_not_looked_at(r) > 0 ? "at least " : "", slow.rpcs, plural(slow.rpcs),
              report_seconds(MAX(r->slow_ns, SECOND)), in_all(&slow, time));
-    report_periods_add(still, &slow.periods);
     snprintf(cause->against, sizeof(cause->against),
              "the host that captured may have stood still; PAUSE frames may have stopped the way");
 }
@@ -321,8 +329,7 @@ static void paused_sending(struct report *r, bool server, struct report_periods 
 
     if (slow.rpcs == 0)
         return;
-    cause = add_slow(r, &slow, server, CONFIDENCE_MEDIUM, who);
-    cause->id = CAUSE_STALLED;
+    cause = add_stalled(r, &slow, server, still, who);
     snprintf(
         cause->text, sizeof(cause->text),
         "An end stood still, or the way: the %s%s paused within its %s. %s%" PRIu64
@@ -331,7 +338,6 @@ static void paused_sending(struct report *r, bool server, struct report_periods 
         server ? "server" : "client", who, server ? "Replies" : "Calls",
         report_not_looked_at(r) > 0 ? "at least " : "", slow.rpcs, plural(slow.rpcs),
         report_seconds(MAX(r->slow_ns, SECOND)), in_all(&slow, time));
-    report_periods_add(still, &slow.periods);
     snprintf(cause->against, sizeof(cause->against),
              "the way may have stood still (PAUSE frames), or the host that captured%s",
              cause->of && cause->of->pub.carrier == RPCRDMA_CARRIER_IWARP
