@@ -6,22 +6,28 @@
 #if defined __linux__ && defined __GLIBC__
 
 #include <malloc.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "source/populate.h"
+
 /* A large page is in memory as a whole: one that was begun and is not filled is lost. So the heap
  * has them from LEAST bytes on, which few captures take (what is read ahead is below that, and not
- * filled), and up to MOST. */
-enum { MIB = 1 << 20, LEAST = 5 * MIB, MOST = 40 * MIB };
+ * filled), and up to MOST. Before and behind these it grows by STEP, whose pages are asked for at
+ * once. */
+enum { MIB = 1 << 20, LEAST = 5 * MIB, MOST = 40 * MIB, STEP = MIB / 4 };
 
 static struct {
     char *begin, *top;
-    bool asked; /* for as much as MOST at once, as a page has to be there as a whole when it is
-                   given */
-    bool done;
+    enum {
+        SMALL,
+        ASKED, /* for as much as MOST at once, as a large page has to be there as a whole when it is
+                  given */
+        LARGE,
+        UNKNOWN, /* the program's memory ends where the heap does not */
+    } pages;
 } heap;
 
 void heap_begin(void)
@@ -29,30 +35,48 @@ void heap_begin(void)
     heap.begin = heap.top = sbrk(0);
 }
 
+static void grow_by(int size)
+{
+    mallopt(M_TOP_PAD, size);
+    mallopt(M_TRIM_THRESHOLD, MOST); /* else it goes back with the next thing that is freed */
+}
+
+static void make_large(char *begin, char *end)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = ((uintptr_t)begin + page - 1) & -page, to = (uintptr_t)end & -page;
+
+    /* the kernel may not have them, or be told not to give any */
+    if (to > from)
+        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+}
+
 static void grown(char *top)
 {
     char *before = heap.top;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = ((uintptr_t)before + page - 1) & -page, to = (uintptr_t)top & -page;
 
     heap.top = top;
     if (top < before || !heap.begin) {
-        heap.done = true; /* not what is known of it */
-    } else if (heap.asked) {
-        heap.done = true;
-        /* the kernel may not have them, or be told not to give any */
-        if (to > from)
-            (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
-    } else if (top - heap.begin >= LEAST) {
-        heap.asked = true;
-        mallopt(M_TOP_PAD, MOST - LEAST);
-        mallopt(M_TRIM_THRESHOLD, MOST); /* else it goes back with the next thing that is freed */
+        heap.pages = UNKNOWN;
+    } else if (heap.pages == ASKED) {
+        make_large(before, top);
+        grow_by(STEP);
+        heap.pages = LARGE;
+    } else {
+        if (top - before <= MIB) /* more at once is buffers, which may not be filled */
+            populate(before, (size_t)(top - before));
+        if (heap.pages == SMALL && top - heap.begin >= LEAST) {
+            grow_by(MOST - LEAST);
+            heap.pages = ASKED;
+        } else if (top - heap.begin >= MIB) {
+            grow_by(STEP);
+        }
     }
 }
 
 void heap_look(void)
 {
-    char *top = heap.done ? heap.top : sbrk(0);
+    char *top = heap.pages == UNKNOWN ? heap.top : sbrk(0);
 
     if (top != heap.top)
         grown(top);

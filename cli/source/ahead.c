@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "source/feed.h"
+#include "source/populate.h"
 
 /*
  * Slots are filled in parallel and given in order. Each is claimed by who will fill it: the thread,
@@ -85,6 +86,8 @@ static void fill_next(struct ahead *ahead, enum who who)
     slot->who = who;
     slot->bytes = ahead->buffers[who].free[--ahead->buffers[who].n_free];
     pthread_mutex_unlock(&ahead->mutex);
+    if (number < SLOTS) /* nearly all buffers are used for the first time then */
+        populate(slot->bytes + AHEAD_ROOM, ahead->size);
     n = read_slot(ahead, number, slot->bytes + AHEAD_ROOM);
     pthread_mutex_lock(&ahead->mutex);
     slot->n = n;
