@@ -465,6 +465,17 @@ void early_passed(struct flow_memory *memory, struct flow_delivery *d, const str
                   uint64_t at);
 void early_free(struct flow_memory *memory, struct flow_delivery *d);
 
+/* requests.c: the packet in `frame` says that it passed a queue that is too long. */
+void delivery_congestion_mark(struct flow_memory *memory, struct flow_delivery *d, uint64_t frame);
+
+/* naks.c: a Nak, of the request at this position. */
+void delivery_nak(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
+                  uint64_t at);
+/* Counts it, whatever it is of. Returns its kind: RPCRDMA_NAK_*. */
+int delivery_count_nak(struct rpcrdma_path *path, const struct rpcrdma_op *op);
+/* The receiver has acknowledged this one. d->rare is there. */
+void delivery_came_late(struct flow_delivery *d, uint64_t at);
+
 /* behind.c: a request that stands before what was expected next. */
 void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
                      const struct rpcrdma_op *op, uint64_t at, uint32_t packets);
