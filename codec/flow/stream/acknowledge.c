@@ -20,27 +20,6 @@ bool flow_stream_from_first(const struct flow_direction *dir)
     return stream_of_const(dir)->from_first;
 }
 
-void flow_stream_presume(struct flow_direction *dir, uint32_t first, uint32_t acked)
-{
-    struct stream *s = stream_of(dir);
-
-    flow_stream_start(dir, first);
-    s->presumed = s->has_acked = true;
-    s->acked = acked & 0xffffff;
-}
-
-/* All before it has to be acknowledged: an Ack of another connection seldom is of the one before.
- */
-uint32_t stream_presumed(const struct stream *s, uint32_t first)
-{
-    enum { FEW_MISSING = 64 };
-    int32_t missing = s->presumed ? rpcrdma_psn_diff(first, s->next) : 0;
-
-    return missing > 0 && missing <= FEW_MISSING && rpcrdma_psn_diff(s->acked, first) >= -1
-               ? s->next
-               : first;
-}
-
 bool flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
                               uint32_t psn, bool newest)
 {

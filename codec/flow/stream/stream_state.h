@@ -8,6 +8,9 @@
  *   direction.c      directions, by hash
  *   selection.c      what the user selected
  *   window.c         requests in the order of PSNs: duplicates, reordering, gaps
+ *   begin.c          where requests begin
+ *   gaps.c           gaps that were given up, which a late packet may fill
+ *   renewal.c        QP numbers that another connection uses again
  *   reorder.c        the reorder queue
  *   send_assembly.c  Sends of several packets
  *   write.c          where the packets of Writes go
@@ -27,6 +30,8 @@
 enum {
     STREAM_CACHE = 1024, /* directions found without the table; a power of two */
     STREAM_GAPS = 4,
+    STREAM_OTHER_QP = 1 << 20, /* PSNs further apart are another connection, not a gap */
+    STREAM_LONG_AGO = 1 << 16, /* and so are PSNs this far behind */
     STREAM_RECENT = 8, /* Sends remembered to distinguish a duplicate from a QP number used again */
 };
 
@@ -174,8 +179,14 @@ stream_event(struct flow_streams *streams, const struct stream *s, enum flow_str
     return event;
 }
 
-/* window.c */
-/* `next` lies in the other half of all PSNs. */
+/* gaps.c */
+/* So many packets are missing. The place of one gap is not taken for it: `kept`, or NULL. */
+void stream_gap_add(struct flow_streams *streams, struct stream *s, uint32_t first, uint32_t count,
+                    const struct stream_range *kept);
+/* Takes `psn` out of the gaps that were given up. False: it is in none. */
+bool stream_gap_take(struct flow_streams *streams, struct stream *s, uint32_t psn);
+/* `next` lies in the other half of all PSNs: what is known of those goes before they are used
+ * again. */
 void stream_turn(struct stream *s, uint32_t next);
 /* What is expected now. */
 static inline void stream_expect(struct stream *s, uint32_t next)
@@ -186,11 +197,23 @@ static inline void stream_expect(struct stream *s, uint32_t next)
         stream_turn(s, next);
     s->next = next;
 }
+
+/* window.c */
 void stream_finding(struct flow_streams *streams, const struct stream *s, enum rpcrdma_rule_id rule,
                     uint64_t arg0, uint64_t arg1);
-/* acknowledge.c: where requests begin, of which `first` was captured first. */
-uint32_t stream_presumed(const struct stream *s, uint32_t first);
+/* How many packets carry so many bytes; 0: the path's MTU is not known. */
 uint32_t stream_packets(const struct stream *s, uint32_t length);
+
+/* begin.c: where requests begin, of which `first` was captured first. */
+uint32_t stream_presumed(const struct stream *s, uint32_t first);
+
+/* renewal.c */
+/* A Send stands where another one stood, of a connection that ended: it is not retransmitted. */
+bool stream_differs(const struct stream *s, const struct rpcrdma_op *op);
+/* The QP number belongs to another connection now. */
+void stream_renewed(struct flow_streams *streams, struct stream *s);
+/* The packet in hand is far from all that is expected, and not the first of its message. */
+void stream_far_off(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op);
 
 /* Neither a step is left to do, nor anything to take back. */
 static inline bool stream_is_done(const struct stream *s)

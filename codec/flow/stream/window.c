@@ -12,8 +12,6 @@
 
 enum {
     REORDER_PACKETS = 16, /* capture may show an Ack this many packets early */
-    OTHER_QP = 1 << 20,   /* PSNs further apart are another connection, not a gap */
-    LONG_AGO = 1 << 16,   /* and so are PSNs this far behind */
     BEFORE_START = 32,    /* PSNs before the first one seen that may still come */
     SMALLEST_MTU = 256,
 };
@@ -35,87 +33,6 @@ uint32_t stream_packets(const struct stream *s, uint32_t length)
     if (length <= SMALLEST_MTU)
         return 1;
     return s->pub.pmtu ? (uint32_t)(((uint64_t)length + s->pub.pmtu - 1) / s->pub.pmtu) : 0;
-}
-
-void flow_stream_start(struct flow_direction *dir, uint32_t psn)
-{
-    struct stream *s = stream_of(dir);
-
-    s->next = psn & 0xffffff;
-    s->started = true;
-    s->fresh = true;
-    s->presumed = false;
-}
-
-bool flow_stream_begins(const struct flow_direction *dir, uint32_t first, uint32_t *psn)
-{
-    const struct stream *s = stream_of_const(dir);
-
-    *psn = s->presumed ? stream_presumed(s, first) : s->next;
-    return s->started && s->fresh;
-}
-
-bool flow_stream_expects(const struct flow_direction *dir, uint32_t *psn)
-{
-    const struct stream *s = stream_of_const(dir);
-
-    *psn = s->next;
-    return s->started && !s->fresh;
-}
-
-/* Where one more goes: in the place of one that was filled, or else of the oldest but `kept`. */
-static struct stream_range *room_for_gap(struct stream_gaps *gaps, const struct stream_range *kept)
-{
-    for (int i = 0; i < STREAM_GAPS; i++)
-        if (gaps->range[i].count == 0 && &gaps->range[i] != kept)
-            return &gaps->range[i];
-    if (&gaps->range[gaps->next % STREAM_GAPS] == kept)
-        gaps->next++;
-    return &gaps->range[gaps->next++ % STREAM_GAPS];
-}
-
-static void add_gap(struct flow_streams *streams, struct stream *s, uint32_t first, uint32_t count,
-                    const struct stream_range *kept)
-{
-    if (!s->gaps)
-        s->gaps = flow_alloc_always(&streams->context->memory, sizeof(*s->gaps));
-    if (s->gaps) /* else there is no memory, which ends the run */
-        *room_for_gap(s->gaps, kept) = (struct stream_range){first, count};
-}
-
-/* Takes `psn` out of the gaps that were given up. False: it is in none. */
-static bool take_late(struct flow_streams *streams, struct stream *s, uint32_t psn)
-{
-    for (int i = 0; s->gaps && i < STREAM_GAPS; i++) {
-        struct stream_range *gap = &s->gaps->range[i];
-        uint32_t at = (psn - gap->first) & 0xffffff;
-        uint32_t after;
-
-        if (at >= gap->count)
-            continue;
-        after = gap->count - at - 1;
-        gap->count = at;
-        if (after > 0 && at > 0)
-            add_gap(streams, s, rpcrdma_psn_add(psn, 1), after, gap);
-        else if (after > 0)
-            *gap = (struct stream_range){rpcrdma_psn_add(psn, 1), after};
-        return true;
-    }
-    return false;
-}
-
-/* What is known of PSNs goes before they are used again. */
-RPCRDMA_RARE void stream_turn(struct stream *s, uint32_t next)
-{
-    for (int i = 0; s->gaps && i < STREAM_GAPS; i++) {
-        struct stream_range *gap = &s->gaps->range[i];
-        int32_t behind = rpcrdma_psn_diff(next, rpcrdma_psn_add(gap->first, gap->count));
-
-        if (behind < 0 || behind > LONG_AGO)
-            gap->count = 0;
-    }
-    if (rpcrdma_psn_diff(next, s->pub.repeated_seq) > LONG_AGO)
-        s->pub.repeated = false;
 }
 
 static void write_event(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op,
@@ -222,7 +139,7 @@ RPCRDMA_RARE static void lose_until(struct flow_streams *streams, struct stream 
 
     s->pub.lost += count;
     s->order = op->frame;
-    add_gap(streams, s, first, count, NULL);
+    stream_gap_add(streams, s, first, count, NULL);
     gap_event(streams, s, first, rpcrdma_psn_add(op->seq, 0xffffff), false);
     stream_assemble_gap(streams, s, count,
                         op->kind == RPCRDMA_OP_SEND && !(op->flags & RPCRDMA_OP_FIRST));
@@ -251,39 +168,6 @@ static bool is_hopeless(const struct flow_streams *streams, const struct stream 
     return waited >= (s->pub.paired ? PATIENCE_NS : PATIENCE_ONE_WAY_NS);
 }
 
-/* The QP number belongs to another connection now (its set-up was not captured). */
-static void renew(struct flow_streams *streams, struct stream *s)
-{
-    s->in_hand = NULL;
-    stream_event(streams, s, FLOW_STREAM_RENEWED);
-}
-
-/* A Send that stands where another stood, of a connection that ended: not the same Send
- * retransmitted. While it is open it is that one, whatever it says: Linux' client uses a Call's
- * buffer again once it has the Reply, and where the Call's Ack was lost sends what is in it then.
- */
-static bool differs(const struct stream *s, const struct rpcrdma_op *op)
-{
-    if (!s->pub.closed || op->kind != RPCRDMA_OP_SEND || !(op->flags & RPCRDMA_OP_FIRST) ||
-        op->caplen < 4)
-        return false;
-    for (int i = 0; i < STREAM_RECENT; i++)
-        if (s->recent_set & 1U << i && s->recent[i].psn == op->seq)
-            return memcmp(s->recent[i].xid, op->data, 4) != 0;
-    return false;
-}
-
-bool flow_stream_is_other(const struct flow_direction *dir, const struct rpcrdma_op *op)
-{
-    const struct stream *s = stream_of_const(dir);
-    int32_t by;
-
-    if (op->carrier == RPCRDMA_CARRIER_IWARP || !s->started || s->fresh)
-        return false;
-    by = rpcrdma_psn_diff(op->seq, s->next);
-    return by > OTHER_QP || by < -LONG_AGO || (by < 0 && differs(s, op));
-}
-
 static void late(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
     uint32_t whole = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
@@ -308,32 +192,19 @@ static void late(struct flow_streams *streams, struct stream *s, const struct rp
     }
 }
 
-/* A packet far from all that is expected and not the first of its message: a stray one, or another
- * connection whose start was not captured. The packet after it shows that. */
-static void far_off(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
-{
-    if (s->has_far && s->far_next == op->seq) {
-        renew(streams, s);
-        return;
-    }
-    s->in_hand = NULL;
-    s->has_far = true;
-    s->far_next = rpcrdma_psn_add(op->seq, 1);
-}
-
 RPCRDMA_RARE static void behind(struct flow_streams *streams, struct stream *s,
                                 const struct rpcrdma_op *op, int32_t by)
 {
-    if (differs(s, op) || (by > LONG_AGO && op->flags & RPCRDMA_OP_FIRST)) {
-        renew(streams, s);
+    if (stream_differs(s, op) || (by > STREAM_LONG_AGO && op->flags & RPCRDMA_OP_FIRST)) {
+        stream_renewed(streams, s);
         return;
     }
-    if (by > LONG_AGO) {
-        far_off(streams, s, op);
+    if (by > STREAM_LONG_AGO) {
+        stream_far_off(streams, s, op);
         return;
     }
     s->in_hand = NULL;
-    if (take_late(streams, s, op->seq)) {
+    if (stream_gap_take(streams, s, op->seq)) {
         late(streams, s, op);
         return;
     }
@@ -347,14 +218,14 @@ RPCRDMA_RARE static void behind(struct flow_streams *streams, struct stream *s,
 RPCRDMA_RARE static void ahead(struct flow_streams *streams, struct stream *s,
                                const struct rpcrdma_op *op, int32_t by)
 {
-    bool jump = s->pub.closed ? by > FLOW_REORDER_PACKETS : by > OTHER_QP;
+    bool jump = s->pub.closed ? by > FLOW_REORDER_PACKETS : by > STREAM_OTHER_QP;
 
     if (jump && op->flags & RPCRDMA_OP_FIRST) {
-        renew(streams, s);
+        stream_renewed(streams, s);
         return;
     }
-    if (by > OTHER_QP) {
-        far_off(streams, s, op);
+    if (by > STREAM_OTHER_QP) {
+        stream_far_off(streams, s, op);
         return;
     }
     if (s->resync) {
@@ -413,11 +284,11 @@ RPCRDMA_RARE static void first_request(struct flow_streams *streams, struct stre
 
     if (!s->started || s->presumed) {
         flow_stream_start(&s->pub, stream_presumed(s, op->seq));
-        add_gap(streams, s, (s->next - BEFORE_START) & 0xffffff, BEFORE_START, NULL);
+        stream_gap_add(streams, s, (s->next - BEFORE_START) & 0xffffff, BEFORE_START, NULL);
     }
     /* the CM exchange said so; where that was wrong, the wire is right */
     by = rpcrdma_psn_diff(op->seq, s->next);
-    if (by > OTHER_QP || by < -BEFORE_START)
+    if (by > STREAM_OTHER_QP || by < -BEFORE_START)
         s->next = op->seq;
     s->fresh = false;
 }
