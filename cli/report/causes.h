@@ -24,14 +24,15 @@ int64_t report_ack_time(const struct report_connection *c, bool server, unsigned
 /* causes_life.c: that it failed, or an end was restarted before it began (causes_restarted.c) */
 void causes_of_life(struct report *r, const struct report_connection *c);
 
-/* causes_life.c: nothing that one of its ends sent was captured: what was answered is not known. */
+/* causes_one_way.c: nothing that one of its ends sent was captured: what was answered is not known.
+ */
 bool report_one_way(const struct report_connection *c);
 
-/* causes_life.c: the server did not take it: REJ; of iWARP, also where TCP was accepted, and reset
- * before MPA. */
+/* causes_attempts.c: the server did not take it: REJ; of iWARP, also where TCP was accepted, and
+ * reset before MPA. */
 bool report_refused(const struct rpcrdma_connection *c);
 
-/* causes_life.c: the path was in order and the server had the Calls: it did not answer, until the
+/* causes_held.c: the path was in order and the server had the Calls: it did not answer, until the
  * client gave up. */
 bool report_server_held(const struct report_connection *c);
 
@@ -52,11 +53,15 @@ guint report_answered_others(const struct report *r, const struct report_connect
 /* ... and those to the same server that had answers before and behind it: it was not restarted. */
 guint report_survived(const struct report *r, const struct report_connection *c, int64_t since_ns,
                       int64_t until_ns);
-/* What that says, and that it is no surer than medium. */
 #define REPORT_BESIDE_ROOM 320
-void report_tell_beside(guint n, char text[REPORT_BESIDE_ROOM]);
-/* What other clients' say: of the server, and nothing of the path. */
-void report_tell_others(guint n, char text[REPORT_BESIDE_ROOM]);
+/* Connections whose Calls were answered meanwhile, and what that says: nothing is surer than medium
+ * then. */
+struct report_beside {
+    guint same, others; /* of the same hosts; else of other clients */
+};
+struct report_beside report_look_beside(const struct report *r, const struct report_connection *c,
+                                        int64_t since_ns, int64_t until_ns,
+                                        char text[REPORT_BESIDE_ROOM]);
 
 /* causes_one_way.c: of some connections the capture lacks one direction. told: that it does of all
  */

@@ -191,3 +191,10 @@ void causes_of_attempts(struct report *r)
     }
     g_list_free(all);
 }
+
+bool report_refused(const struct rpcrdma_connection *c)
+{
+    return c->rejected || (c->life.ended == RPCRDMA_ENDED_RESET && c->life.ended_by >= 0 &&
+                           c->life.ended_by == report_server_end(c) &&
+                           c->life.established_frame == 0 && c->messages == 0);
+}

@@ -133,7 +133,7 @@ guint report_survived(const struct report *r, const struct report_connection *c,
     return count(r, c, survived, since_ns, until_ns);
 }
 
-void report_tell_beside(guint n, char text[REPORT_BESIDE_ROOM])
+static void tell_same_hosts(guint n, char text[REPORT_BESIDE_ROOM])
 {
     snprintf(text, REPORT_BESIDE_ROOM,
              " RPCs of the same two hosts were answered all that time on %u other connection%s: "
@@ -142,10 +142,26 @@ void report_tell_beside(guint n, char text[REPORT_BESIDE_ROOM])
              n, n == 1 ? "" : "s");
 }
 
-void report_tell_others(guint n, char text[REPORT_BESIDE_ROOM])
+/* That says of the server, and nothing of the path. */
+static void tell_others(guint n, char text[REPORT_BESIDE_ROOM])
 {
     snprintf(text, REPORT_BESIDE_ROOM,
              " RPCs of other clients were answered all that time on %u connection%s to this "
              "server: that was not down, but the path to this client was, or its adapter or host.",
              n, n == 1 ? "" : "s");
+}
+
+struct report_beside report_look_beside(const struct report *r, const struct report_connection *c,
+                                        int64_t since_ns, int64_t until_ns,
+                                        char text[REPORT_BESIDE_ROOM])
+{
+    struct report_beside by = {.same = report_answered_beside(r, c, since_ns, until_ns)};
+
+    if (by.same > 0)
+        tell_same_hosts(by.same, text);
+    else
+        by.others = report_answered_others(r, c, since_ns, until_ns);
+    if (by.others > 0)
+        tell_others(by.others, text);
+    return by;
 }
