@@ -420,10 +420,64 @@ void connection_json_again(struct json *json, const struct connection_again *aga
     json_close(json, ']');
 }
 
+static void json_late_timeouts(struct json *json, const struct rpcrdma_path *path)
+{
+    if (path->late_timeouts == 0)
+        return;
+    json_key(json, KEY(late_timeouts)), json_u64(json, path->late_timeouts);
+    json_key(json, KEY(late_timeout_ns)), json_i64(json, path->late_timeout_ns);
+    json_key(json, KEY(late_longest_ns)), json_i64(json, path->late_longest_ns);
+    json_key(json, KEY(late_frame)), json_u64(json, path->late_frame);
+    json_key(json, KEY(late_in_burst)), json_bool(json, path->late_in_burst);
+}
+
+static void json_naks(struct json *json, const struct rpcrdma_path *path)
+{
+    json_key(json, KEY(naks));
+    json_open(json, '{');
+    for (int nak = 0; nak < RPCRDMA_NAKS; nak++)
+        if (path->naks[nak] > 0)
+            json_key(json, nak_keys[nak]), json_u64(json, path->naks[nak]);
+    json_close(json, '}');
+    if (path->naks[RPCRDMA_NAK_RNR] > 0)
+        json_key(json, KEY(rnr_timer_ns)), json_i64(json, rnr_timer_ns(path));
+}
+
+/* From one place of capture to the other. */
+static void json_transits(struct json *json, const struct rpcrdma_path *path)
+{
+    if (!path->both_ends)
+        return;
+    json_key(json, KEY(transits)), json_u64(json, path->transits);
+    json_key(json, KEY(transit_min_ns)), json_i64(json, path->transit_min_ns);
+    json_key(json, KEY(transit_mean_ns)), json_i64(json, path->transit_mean_ns);
+    json_key(json, KEY(transit_max_ns)), json_i64(json, path->transit_max_ns);
+    json_key(json, KEY(lost_between)), json_u64(json, path->lost_between);
+}
+
+static void json_dscp(struct json *json, const struct rpcrdma_path *path)
+{
+    json_key(json, KEY(dscp));
+    json_open(json, '[');
+    for (unsigned i = 0; i < 64; i++)
+        if (path->dscp >> i & 1)
+            json_u64(json, i);
+    json_close(json, ']');
+}
+
+static void json_silence(struct json *json, const struct rpcrdma_silence *silence)
+{
+    if (silence->transmissions > 0) {
+        json_key(json, KEY(unanswered_transmissions)), json_u64(json, silence->transmissions);
+        json_key(json, KEY(unanswered_since_ns)), json_i64(json, silence->since_ns);
+    }
+    if (silence->heard_ns != 0)
+        json_key(json, KEY(heard_time_ns)), json_i64(json, silence->heard_ns);
+}
+
 static void json_path(struct json *json, const struct rpcrdma_connection *c, int end)
 {
     const struct rpcrdma_path *path = c->path[end];
-    const struct rpcrdma_silence *silence = &c->life.silence[end];
 
     json_open(json, '{');
     json_key(json, KEY(to)), json_plain(json, view_role(c->role[end]));
@@ -442,47 +496,18 @@ static void json_path(struct json *json, const struct rpcrdma_connection *c, int
     json_key(json, KEY(timeout_ns)), json_i64(json, path->timeout_ns);
     if (path->stuck > 1)
         json_key(json, KEY(stuck)), json_u64(json, path->stuck);
-    if (path->late_timeouts > 0) {
-        json_key(json, KEY(late_timeouts)), json_u64(json, path->late_timeouts);
-        json_key(json, KEY(late_timeout_ns)), json_i64(json, path->late_timeout_ns);
-        json_key(json, KEY(late_longest_ns)), json_i64(json, path->late_longest_ns);
-        json_key(json, KEY(late_frame)), json_u64(json, path->late_frame);
-        json_key(json, KEY(late_in_burst)), json_bool(json, path->late_in_burst);
-    }
-    json_key(json, KEY(naks));
-    json_open(json, '{');
-    for (int nak = 0; nak < RPCRDMA_NAKS; nak++)
-        if (path->naks[nak] > 0)
-            json_key(json, nak_keys[nak]), json_u64(json, path->naks[nak]);
-    json_close(json, '}');
-    if (path->naks[RPCRDMA_NAK_RNR] > 0)
-        json_key(json, KEY(rnr_timer_ns)), json_i64(json, rnr_timer_ns(path));
+    json_late_timeouts(json, path);
+    json_naks(json, path);
     if (path->clocks_differ)
         json_key(json, KEY(clocks_differ)), json_bool(json, true);
-    if (path->both_ends) {
-        json_key(json, KEY(transits)), json_u64(json, path->transits);
-        json_key(json, KEY(transit_min_ns)), json_i64(json, path->transit_min_ns);
-        json_key(json, KEY(transit_mean_ns)), json_i64(json, path->transit_mean_ns);
-        json_key(json, KEY(transit_max_ns)), json_i64(json, path->transit_max_ns);
-        json_key(json, KEY(lost_between)), json_u64(json, path->lost_between);
-    }
+    json_transits(json, path);
     json_key(json, KEY(ecn_ce)), json_u64(json, path->congestion_marks);
     json_key(json, KEY(cnps)), json_u64(json, path->cnps);
-    json_key(json, KEY(dscp));
-    json_open(json, '[');
-    for (unsigned i = 0; i < 64; i++)
-        if (path->dscp >> i & 1)
-            json_u64(json, i);
-    json_close(json, ']');
+    json_dscp(json, path);
     if (c->carrier == RPCRDMA_CARRIER_IWARP)
         json_key(json, KEY(zero_windows)), json_u64(json, path->zero_windows);
     json_key(json, KEY(largest_payload)), json_u64(json, path->largest_payload);
-    if (silence->transmissions > 0) {
-        json_key(json, KEY(unanswered_transmissions)), json_u64(json, silence->transmissions);
-        json_key(json, KEY(unanswered_since_ns)), json_i64(json, silence->since_ns);
-    }
-    if (silence->heard_ns != 0)
-        json_key(json, KEY(heard_time_ns)), json_i64(json, silence->heard_ns);
+    json_silence(json, &c->life.silence[end]);
     json_close(json, '}');
 }
 

@@ -74,32 +74,81 @@ static void only_naks(struct report *r, const struct report_connection *c, int e
              "packets that come out of order, or damaged, are answered with Naks, too");
 }
 
-/* Requests of this end came again though they were answered in part: answers to it were lost. */
-static void lost(struct report *r, const struct report_connection *c, int end)
+/* What was lost on the way towards an end: requests, and the responses that it sent again. */
+struct loss {
+    uint64_t all_naks, naks; /* of a PSN sequence error; but for what only came late */
+    uint64_t own;            /* requests that were lost */
+    uint64_t packets, timeouts;
+    int64_t waited_ns, longest_ns;
+    bool gaps; /* some are missing here, too: that is no other order */
+};
+
+static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_path *back)
 {
-    const struct rpcrdma_path until = until_answered(c, end);
-    const struct rpcrdma_path *a = &until, *back = &c->path[1 - end];
-    bool server = end == report_server_end(&c->pub);
-    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
-    bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
     uint64_t all = a->naks[RPCRDMA_NAK_PSN_SEQUENCE];
-    uint64_t naks = all - MIN(a->late_naks, all); /* but for what only came late */
     /* what was retransmitted for want of responses was not lost on this way, but they on the other
      */
     uint64_t other = a->asked_again + a->refused_again + a->spurious; /* nor what had no buffer */
     uint64_t own = a->retransmitted - MIN(other, a->retransmitted);
-    uint64_t packets = own + back->asked_again;
     /* nor was what had arrived when the timer ended: its Ack was late, or lost on the other way */
     uint64_t arrived = a->late_timeouts + a->acked_timeouts + a->served_timeouts;
     int64_t arrived_ns = a->late_timeout_ns + a->acked_timeout_ns + a->served_timeout_ns;
     int64_t other_ns = arrived_ns + a->refused_waited_ns;
     uint64_t elsewhere = a->asked_timeouts + arrived;
-    uint64_t timeouts = a->timeouts - MIN(elsewhere, a->timeouts) + back->asked_timeouts;
-    int64_t waited = a->waited_ns - MIN(other_ns, a->waited_ns) + back->asked_waited_ns;
-    int64_t longest = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), waited);
-    bool gaps = a->lost > a->lost_behind; /* missing here, too: that is no other order */
+    struct loss loss = {
+        .all_naks = all,
+        .naks = all - MIN(a->late_naks, all),
+        .own = own,
+        .packets = own + back->asked_again,
+        .timeouts = a->timeouts - MIN(elsewhere, a->timeouts) + back->asked_timeouts,
+        .waited_ns = a->waited_ns - MIN(other_ns, a->waited_ns) + back->asked_waited_ns,
+        .gaps = a->lost > a->lost_behind,
+    };
+
+    loss.longest_ns = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), loss.waited_ns);
+    return loss;
+}
+
+/* "2 Naks, 1 timeout, " */
+static void tell_asked(const struct loss *loss, bool tcp, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (!tcp)
+        snprintf(text, size, "%" PRIu64 " Nak%s, ", loss->naks, plural(loss->naks));
+    if (loss->timeouts > 0)
+        snprintf(text + strlen(text), size - strlen(text), "%" PRIu64 " timeout%s, ",
+                 loss->timeouts, plural(loss->timeouts));
+}
+
+/* What speaks against a loss. */
+static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *cause)
+{
+    if (tcp)
+        snprintf(cause->against, sizeof(cause->against),
+                 "TCP retransmits what comes out of order by far, too");
+    else if (loss->naks == 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "no Nak %s: an end may have been slow to answer",
+                 loss->all_naks == 0 ? "was seen" : "shows a loss");
+    else if (!loss->gaps)
+        snprintf(cause->against, sizeof(cause->against),
+                 "all that the Naks ask for had passed here: packets that come out of order behind "
+                 "the place of capture, or damaged (--check-icrc shows these), are answered with "
+                 "Naks, too%s",
+                 loss->all_naks > loss->naks ? ", as others here were" : "");
+}
+
+/* Requests of this end came again though they were answered in part: answers to it were lost. */
+static void lost(struct report *r, const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path until = until_answered(c, end);
+    const struct rpcrdma_path *a = &until, *back = &c->path[1 - end];
+    const struct loss loss = look_loss(a, back);
+    bool server = end == report_server_end(&c->pub);
+    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
     struct report_cause *cause;
-    char asked[80] = "";
+    char asked[80];
 
     if (a->packets == 0) {
         only_naks(r, c, end);
@@ -107,39 +156,24 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     }
     if (back->asked_again == 0 && only_disorder(a))
         return;
-    if (naks == 0 && back->asked_again == 0 &&
+    if (loss.naks == 0 && back->asked_again == 0 &&
         ((report_gave_up(c) == end && a->lost == 0) || /* to `connection-failed`, too */
-         (timeouts == 0 && (!tcp || own * 1000 <= a->packets))))
+         (loss.timeouts == 0 && (!tcp || loss.own * 1000 <= a->packets))))
         return;
     cause = report_cause_add(r, lost_towards(known, server),
-                             !known || naks == 0 || !gaps ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
+                             !known || loss.naks == 0 || !loss.gaps ? CONFIDENCE_MEDIUM
+                                                                    : CONFIDENCE_HIGH);
     cause->rpcs = c->rpcs;
-    cause->time_ns = waited;
+    cause->time_ns = loss.waited_ns;
     cause->frame = a->retransmitted_frame;
-    if (!tcp)
-        snprintf(asked, sizeof(asked), "%" PRIu64 " Nak%s, ", naks, plural(naks));
-    if (timeouts > 0)
-        snprintf(asked + strlen(asked), sizeof(asked) - strlen(asked), "%" PRIu64 " timeout%s, ",
-                 timeouts, plural(timeouts));
+    tell_asked(&loss, tcp, asked, sizeof(asked));
     snprintf(cause->text, sizeof(cause->text),
              "Packets towards the %s%s were lost on the network: %s%" PRIu64
              " packet%s retransmitted, %.3f s of waiting in all, %.3f s at most (connection %u).",
-             end_called(known, server), tcp || naks > 0 ? "" : ", or answers to them,", asked,
-             packets, plural(packets), report_seconds(waited), report_seconds(longest),
-             (unsigned)c->pub.number);
-    if (tcp)
-        snprintf(cause->against, sizeof(cause->against),
-                 "TCP retransmits what comes out of order by far, too");
-    else if (naks == 0)
-        snprintf(cause->against, sizeof(cause->against),
-                 "no Nak %s: an end may have been slow to answer",
-                 all == 0 ? "was seen" : "shows a loss");
-    else if (!gaps)
-        snprintf(cause->against, sizeof(cause->against),
-                 "all that the Naks ask for had passed here: packets that come out of order behind "
-                 "the place of capture, or damaged (--check-icrc shows these), are answered with "
-                 "Naks, too%s",
-                 all > naks ? ", as others here were" : "");
+             end_called(known, server), tcp || loss.naks > 0 ? "" : ", or answers to them,", asked,
+             loss.packets, plural(loss.packets), report_seconds(loss.waited_ns),
+             report_seconds(loss.longest_ns), (unsigned)c->pub.number);
+    tell_doubt(&loss, tcp, cause);
 }
 
 /* What this end had came again: the Acks from it were lost. */

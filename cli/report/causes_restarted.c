@@ -129,72 +129,92 @@ static void tell_closed(struct report_cause *cause, const struct report_connecti
                        : "no attempt that it refused was captured");
 }
 
+/* It is not known which connection was there before the attempts that it refused. */
+static void add_refused(struct report *r, const struct report_connection *c, uint64_t attempts)
+{
+    struct report_cause *cause = report_cause_add(r, CAUSE_SERVER_RESTARTED, CONFIDENCE_MEDIUM);
+    guint survived;
+
+    cause->time_ns = c->pub.life.down_ns;
+    report_cause_lasted(cause, REPORT_FAILED_REFUSED, c->pub.life.down_since_ns,
+                        time_plus(c->pub.life.down_since_ns, cause->time_ns));
+    cause->frame = c->pub.first_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "The server was restarted: it refused %" PRIu64
+             " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
+             attempts, plural(attempts), report_seconds(cause->time_ns), (unsigned)c->pub.number);
+    survived = report_survived(r, c, c->pub.life.down_since_ns, cause->until_ns);
+    if (survived > 0)
+        tell_survived(cause, survived);
+    else
+        snprintf(cause->against, sizeof(cause->against),
+                 "it is not known which connection was there before");
+}
+
+static void tell_refused(struct report_cause *cause, const struct report_connection *was,
+                         const struct report_connection *c, uint64_t attempts, guint survived)
+{
+    snprintf(cause->text, sizeof(cause->text),
+             "The server was restarted: connection %u was %s, the server refused %" PRIu64
+             " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
+             (unsigned)was->pub.number,
+             report_closed_by_server(&was->pub) ? "closed by the server" : "closed", attempts,
+             plural(attempts), report_seconds(cause->time_ns), (unsigned)c->pub.number);
+    if (survived > 0)
+        tell_survived(cause, survived);
+}
+
+/* How long the client had no connection between these two. */
+static int64_t away_ns(const struct report_connection *was, const struct report_connection *c)
+{
+    int64_t ended_ns = was->pub.life.ended_ns;
+
+    return ended_ns != 0 && c->pub.life.established_ns > ended_ns
+               ? c->pub.life.established_ns - ended_ns
+               : c->pub.life.down_ns;
+}
+
+/* Behind connection `was` the server refused so many attempts, or it had closed that. */
+static void add_down(struct report *r, const struct report_connection *was,
+                     const struct report_connection *c, uint64_t attempts)
+{
+    const struct rpcrdma_life *ended = &was->pub.life;
+    bool lost = c->trouble.stale > 0;
+    guint survived = report_survived(r, c, ended->ended_ns, c->pub.first_time_ns);
+    bool goes_on = !lost && session_goes_on(r, c, ended->ended_ns);
+    bool failed = attempts == 0 && (survived > 0 || goes_on) && !lost;
+    bool sure = report_closed_by_server(&was->pub) && (attempts > 0 || lost);
+    struct report_cause *cause =
+        report_cause_add(r, failed ? CAUSE_CONNECTION_FAILED : CAUSE_SERVER_RESTARTED,
+                         sure ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+
+    cause->time_ns = away_ns(was, c);
+    cause->frame = ended->ended_frame != 0 ? ended->ended_frame : c->pub.first_frame;
+    report_cause_lasted(cause, attempts > 0 ? REPORT_FAILED_REFUSED : REPORT_FAILED_CLOSED,
+                        time_less(c->pub.first_time_ns, cause->time_ns), c->pub.first_time_ns);
+    if (attempts > 0)
+        tell_refused(cause, was, c, attempts, survived);
+    else if (lost)
+        tell_lost_state(cause, was, c, survived);
+    else
+        tell_closed(cause, was, c, survived, goes_on);
+}
+
 bool report_server_was_down(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *was = report_numbered(r, c->pub.life.previous);
-    const struct rpcrdma_life *ended;
-    struct report_cause *cause;
     uint64_t attempts = 0;
-    bool by_server, goes_on, lost = c->trouble.stale > 0;
-    guint survived;
 
     while (was && report_refused(&was->pub)) {
         attempts += 1 + was->attempts_between;
         was = report_numbered(r, was->pub.life.previous);
     }
-    if (!was && attempts == 0)
+    if (attempts == 0 && (!was || !report_closed_by_server(&was->pub) || report_end_told(was)))
         return false;
-    if (!was) {
-        cause = report_cause_add(r, CAUSE_SERVER_RESTARTED, CONFIDENCE_MEDIUM);
-        cause->time_ns = c->pub.life.down_ns;
-        report_cause_lasted(cause, REPORT_FAILED_REFUSED, c->pub.life.down_since_ns,
-                            time_plus(c->pub.life.down_since_ns, cause->time_ns));
-        cause->frame = c->pub.first_frame;
-        snprintf(cause->text, sizeof(cause->text),
-                 "The server was restarted: it refused %" PRIu64
-                 " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
-                 attempts, plural(attempts), report_seconds(cause->time_ns),
-                 (unsigned)c->pub.number);
-        survived = report_survived(r, c, c->pub.life.down_since_ns, cause->until_ns);
-        if (survived > 0)
-            tell_survived(cause, survived);
-        else
-            snprintf(cause->against, sizeof(cause->against),
-                     "it is not known which connection was there before");
-        return true;
-    }
-    ended = &was->pub.life;
-    by_server = report_closed_by_server(&was->pub);
-    if (attempts == 0 && (!by_server || report_end_told(was)))
-        return false;
-    survived = report_survived(r, c, ended->ended_ns, c->pub.first_time_ns);
-    goes_on = !lost && session_goes_on(r, c, ended->ended_ns);
-    cause = report_cause_add(
-        r,
-        attempts == 0 && (survived > 0 || goes_on) && !lost ? CAUSE_CONNECTION_FAILED
-                                                            : CAUSE_SERVER_RESTARTED,
-        by_server && (attempts > 0 || lost) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
-    cause->time_ns = c->pub.life.established_ns > ended->ended_ns && ended->ended_ns != 0
-                         ? c->pub.life.established_ns - ended->ended_ns
-                         : c->pub.life.down_ns;
-    cause->frame = ended->ended_frame != 0 ? ended->ended_frame : c->pub.first_frame;
-    report_cause_lasted(cause, attempts > 0 ? REPORT_FAILED_REFUSED : REPORT_FAILED_CLOSED,
-                        time_less(c->pub.first_time_ns, cause->time_ns), c->pub.first_time_ns);
-    if (attempts == 0 && lost) {
-        tell_lost_state(cause, was, c, survived);
-        return true;
-    }
-    if (attempts == 0) {
-        tell_closed(cause, was, c, survived, goes_on);
-        return true;
-    }
-    snprintf(cause->text, sizeof(cause->text),
-             "The server was restarted: connection %u was %s, the server refused %" PRIu64
-             " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
-             (unsigned)was->pub.number, by_server ? "closed by the server" : "closed", attempts,
-             plural(attempts), report_seconds(cause->time_ns), (unsigned)c->pub.number);
-    if (survived > 0)
-        tell_survived(cause, survived);
+    if (was)
+        add_down(r, was, c, attempts);
+    else
+        add_refused(r, c, attempts);
     return true;
 }
 

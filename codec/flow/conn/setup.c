@@ -329,6 +329,50 @@ static bool accepted_again(const struct flow_conn *conn, const struct rpcrdma_op
     return conn && conn->has_comm_id[1] && conn->comm_id[1] == op->connect->local_comm_id;
 }
 
+/* The REQ was not captured: its sender's QP is for inference to find. NULL: no memory. */
+static struct flow_conn *accepted_alone(struct flow_conns *conns, const struct rpcrdma_op *op)
+{
+    struct flow_conn *conn = conn_new(conns, op->carrier);
+
+    if (!conn)
+        return NULL;
+    conn->waiting = FLOW_WAIT_CLASS | FLOW_WAIT_PEER;
+    conn->by_cm = true;
+    conn->pub.end[0].address = op->dst;
+    conn->pub.end[1].address = op->src;
+    conn->comm_id[0] = op->connect->remote_comm_id;
+    conn->has_comm_id[0] = true;
+    conn->registered =
+        flow_table_put(&conns->cm, &conns->context->memory,
+                       flow_address_key(&op->dst, &op->src, op->connect->remote_comm_id), conn);
+    flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
+    conn_pair_half_open(conns, conn, true);
+    return conn;
+}
+
+/* What the REP says of its sender. */
+static void note_accepter(struct flow_conn *conn, const struct rpcrdma_op *op)
+{
+    const struct rpcrdma_op_connect *c = op->connect;
+
+    conn->accepted = true;
+    conn->comm_id[1] = c->local_comm_id;
+    conn->has_comm_id[1] = true;
+    conn->start_psn[1] = c->start_psn;
+    conn->has_start_psn[1] = c->has_start_psn && !replayed(op);
+    conn->replayed |= replayed(op);
+}
+
+/* One QP number was cut off by the capture: that end is for inference to find. */
+static void find_other_end(struct flow_conns *conns, struct flow_conn *conn)
+{
+    conn->pub.paired_by = RPCRDMA_PAIRED_NOT;
+    conn->waiting |= FLOW_WAIT_PEER;
+    if (conn->class == CONN_RPCRDMA)
+        conn_pair_lacks(conns, conn, true);
+    conn_pair_half_open(conns, conn, true);
+}
+
 static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     const struct rpcrdma_op_connect *c = op->connect;
@@ -346,45 +390,22 @@ static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_o
             return NULL;
     }
     if (!conn) {
-        /* the REQ was not captured: its sender's QP is for inference to find */
-        conn = conn_new(conns, op->carrier);
+        conn = accepted_alone(conns, op);
         if (!conn)
             return NULL;
-        conn->waiting = FLOW_WAIT_CLASS | FLOW_WAIT_PEER;
-        conn->by_cm = true;
-        conn->pub.end[0].address = op->dst;
-        conn->pub.end[1].address = op->src;
-        conn->comm_id[0] = c->remote_comm_id;
-        conn->has_comm_id[0] = true;
-        conn->registered =
-            flow_table_put(&conns->cm, &conns->context->memory,
-                           flow_address_key(&op->dst, &op->src, c->remote_comm_id), conn);
-        flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
-        conn_pair_half_open(conns, conn, true);
     } else {
         conn->pub.paired_by = RPCRDMA_PAIRED_CM;
         conn_pair_half_open(conns, conn, false);
     }
     flow_conn_touch(conns, conn);
     conn_established(conns, conn);
-    conn->accepted = true;
-    conn->comm_id[1] = c->local_comm_id;
-    conn->has_comm_id[1] = true;
-    conn->start_psn[1] = c->start_psn;
-    conn->has_start_psn[1] = c->has_start_psn && !replayed(op);
-    conn->replayed |= replayed(op);
+    note_accepter(conn, op);
     if (dir) {
         conn_attach(conns, conn, 1, dir);
         dir->pmtu = conn->path_mtu;
     }
-    if (!conn->dir[0] != !conn->dir[1]) {
-        /* one QP number was cut off by the capture: that end is for inference to find */
-        conn->pub.paired_by = RPCRDMA_PAIRED_NOT;
-        conn->waiting |= FLOW_WAIT_PEER;
-        if (conn->class == CONN_RPCRDMA)
-            conn_pair_lacks(conns, conn, true);
-        conn_pair_half_open(conns, conn, true);
-    }
+    if (!conn->dir[0] != !conn->dir[1])
+        find_other_end(conns, conn);
     start(conn, 0);
     start(conn, 1);
     conn_private_data(conn, 1, op);

@@ -139,6 +139,36 @@ RPCRDMA_RARE static void answered_alone(struct flow_memory *memory, struct flow_
         early_ack(memory, d, op);
 }
 
+/* The packet in hand travels in the direction `back`: it is counted there. True: it is one that
+ * passed a moment ago. */
+static RPCRDMA_INLINE bool passed_before(struct flow_memory *memory, struct flow_delivery *d,
+                                         struct flow_delivery *back, const struct rpcrdma_op *op)
+{
+    struct recent *r;
+
+    packet_count(memory, back, op);
+    r = recent_free(back, op->seq, op->time_ns);
+    if (r) {
+        origin_new(back, op->kind, op->seq, op->ip_id);
+        packet_remember(r, back, op, 0);
+    } else if (answered_twice(memory, d, back, op)) {
+        return true;
+    }
+    origin_note(back, op->kind, op->seq, op->ip_id);
+    return false;
+}
+
+/* It passed so long ago that its IP ID alone tells. */
+RPCRDMA_RARE static void response_twice(struct flow_delivery *d, struct flow_delivery *back,
+                                        const struct rpcrdma_op *op)
+{
+    d->repeats = true;
+    d->repeat = back->copied ? RPCRDMA_REPEAT_ELSEWHERE : RPCRDMA_REPEAT_DUPLICATE;
+    if (!back->copied && back->rare)
+        back->rare->twice_frame = op->frame;
+    packet_count_once(back, op);
+}
+
 bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
                           struct flow_delivery *back, const struct rpcrdma_op *op)
 {
@@ -147,19 +177,8 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
 
     d->repeat = RPCRDMA_REPEAT_DUPLICATE;
     d->repeats = false;
-    if (back) {
-        struct recent *r;
-
-        packet_count(memory, back, op);
-        r = recent_free(back, op->seq, op->time_ns);
-        if (r) {
-            origin_new(back, op->kind, op->seq, op->ip_id);
-            packet_remember(r, back, op, 0);
-        } else if (answered_twice(memory, d, back, op)) {
-            return false;
-        }
-        origin_note(back, op->kind, op->seq, op->ip_id);
-    }
+    if (back && passed_before(memory, d, back, op))
+        return false;
     if (!d->started) {
         answered_alone(memory, d, op);
         return false;
@@ -177,11 +196,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     case RPCRDMA_OP_READ_RESPONSE:
         if (at < d->answer_next && back &&
             origin_response_forgotten(memory, d, back, op, at, newer)) {
-            d->repeats = true;
-            d->repeat = back->copied ? RPCRDMA_REPEAT_ELSEWHERE : RPCRDMA_REPEAT_DUPLICATE;
-            if (!back->copied && back->rare)
-                back->rare->twice_frame = op->frame;
-            packet_count_once(back, op);
+            response_twice(d, back, op);
             return false;
         }
         response(memory, d, back, op, at);

@@ -198,6 +198,26 @@ static uint64_t unplaced_length(const struct reconstruct *m)
     return length;
 }
 
+/* Where the Writes and Reads go that it returned; *why: what says that some have no place. */
+static void place_chunks(struct reconstruct *m, const struct rpcrdma_rpc *rpc, const uint8_t *data,
+                         size_t caplen, const char **why)
+{
+    struct flow_rpcs *rpcs = m->rpcs;
+    size_t n = m->message->write.count + (m->reads ? m->reads->n_reads : 0);
+    enum rpcrdma_binding_verdict verdict = RPCRDMA_BINDING_UNKNOWN;
+
+    if (!reconstruct_reserve(rpcs, n < RPC_SEGMENTS ? n : RPC_SEGMENTS)) {
+        m->t->dropped = true;
+        return;
+    }
+    reconstruct_returned_writes(m);
+    if (m->n_writes > 0 || (m->reads && m->reads->n_reads > 0)) {
+        verdict = reconstruct_place(m, data, caplen, (size_t)rpcs->base.length, rpc);
+        *why = rpcrdma_binding_verdict_text(verdict);
+    }
+    rpc_check_reply(m, rpc, verdict, data, caplen, (size_t)rpcs->base.length);
+}
+
 static void any_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                       const struct rpc_response *answer)
 {
@@ -209,9 +229,7 @@ static void any_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                             .reads = answer->chunk_map,
                             .base_unknown = !(message->present & RPCRDMA_HAS_HEADER_LENGTH),
                             .first_finding = t->findings ? t->findings->count : 0};
-    size_t n = message->write.count + (answer->chunk_map ? answer->chunk_map->n_reads : 0);
     const char *why = "its place is not known";
-    enum rpcrdma_binding_verdict verdict = RPCRDMA_BINDING_UNKNOWN;
     struct rpcrdma_rpc rpc = {0};
     struct rpcrdma_rpc_message out;
     struct reconstruct_holes holes;
@@ -225,16 +243,7 @@ static void any_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         data = reconstruct_unalign(&m, data, &caplen, message->align, message->header_length);
     if (data)
         rpc = *reconstruct_header(rpcs, data, caplen, (size_t)rpcs->base.length, &rpc);
-    if (reconstruct_reserve(rpcs, n < RPC_SEGMENTS ? n : RPC_SEGMENTS)) {
-        reconstruct_returned_writes(&m);
-        if (m.n_writes > 0 || (m.reads && m.reads->n_reads > 0)) {
-            verdict = reconstruct_place(&m, data, caplen, (size_t)rpcs->base.length, &rpc);
-            why = rpcrdma_binding_verdict_text(verdict);
-        }
-        rpc_check_reply(&m, &rpc, verdict, data, caplen, (size_t)rpcs->base.length);
-    } else {
-        t->dropped = true;
-    }
+    place_chunks(&m, &rpc, data, caplen, &why);
     give_stream(&m, &rpc, data, caplen);
     reconstruct_compose(&m);
     n_iovec = rpcs->whole.count;

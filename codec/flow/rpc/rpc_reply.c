@@ -97,11 +97,40 @@ static struct rpc_transaction *oldest_held(const struct flow_rpcs *rpcs)
     return !a || (b && b->reply.frame < a->reply.frame) ? b : a;
 }
 
+/* The transaction of a Reply whose Call has none, or has had its Reply. NULL: there is to be none.
+ */
+static struct rpc_transaction *begin_with_reply(struct flow_rpcs *rpcs, struct flow_conn *conn,
+                                                const struct flow_message *m)
+{
+    uint32_t xid = m->message->message->xid;
+    struct rpc_transaction *t;
+
+    if (!m->call_known && rpc_sendings_answers(conn, 1 - m->sender, xid))
+        return NULL; /* what it is of was told */
+    t = rpc_begin(rpcs, conn, 1 - m->sender, xid, m->call);
+    if (t && m->call_known) {
+        struct rpcrdma_rpc call;
+
+        flow_call_rpc(m->call, &call);
+        rpc_note_header(t, &call);
+    }
+    return t;
+}
+
+/* It waits for its Call, or for data. */
+static void hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t, struct rpc_part *part)
+{
+    part->data = part->data ? t->reply.message.payload.data : NULL;
+    rpc_parts_add(rpcs, t, &t->reply.parts, part, true);
+    rpc_hold_reply(rpcs, t);
+    if (rpcs->n_held > RPC_HELD)
+        rpc_reply_release(rpcs, oldest_held(rpcs));
+}
+
 RPCRDMA_APART void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn,
                              const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
-    int caller = 1 - m->sender;
     struct rpc_transaction *t = rpc_transaction_of(rpcs, m->call);
     struct rpc_part part;
     struct rpc_response a = {.message = msg, .frame = m->send->frame, .time_ns = m->send->time_ns};
@@ -112,20 +141,11 @@ RPCRDMA_APART void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn,
         rpc_reply_release(rpcs, t);
         t = NULL;
     }
-    if (!t) {
-        if (!m->call_known && rpc_sendings_answers(conn, caller, msg->xid))
-            return; /* what it is of was told */
-        t = rpc_begin(rpcs, conn, caller, msg->xid, m->call);
-        if (!t)
-            return;
-        if (m->call_known) {
-            struct rpcrdma_rpc call;
-
-            flow_call_rpc(m->call, &call);
-            rpc_note_header(t, &call);
-        }
-    }
-    rpc_of(conn)->replied_ns[caller] = m->send->time_ns;
+    if (!t)
+        t = begin_with_reply(rpcs, conn, m);
+    if (!t)
+        return;
+    rpc_of(conn)->replied_ns[1 - m->sender] = m->send->time_ns;
     if (m->send->has_invalidate)
         rpc_check_invalidate(rpcs, t, m->send);
     note_reply(rpcs, t, m);
@@ -144,11 +164,7 @@ RPCRDMA_APART void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn,
     pending = t->pending + rpc_reply_pending(t, msg);
     if ((!t->has_call || pending > 0 || read_read) && keep_reply(rpcs, t, m)) {
         t->reply.read_read = read_read;
-        part.data = part.data ? t->reply.message.payload.data : NULL;
-        rpc_parts_add(rpcs, t, &t->reply.parts, &part, true);
-        rpc_hold_reply(rpcs, t);
-        if (rpcs->n_held > RPC_HELD)
-            rpc_reply_release(rpcs, oldest_held(rpcs));
+        hold_reply(rpcs, t, &part);
         return;
     }
     a.chunk_map = t->reply.chunk_map;
