@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "source/counts.h"
 #include "source/follow_feed.h"
@@ -452,18 +451,6 @@ struct source *source_file_open(const char *path, const struct source_config *co
     }
     return open_input(input_open(path, config ? config->window : 0, error, size), file, config,
                       error, size);
-}
-
-struct source *source_file_open_fd(int fd, const char *name, char *error, size_t size)
-{
-    struct file *file = calloc(1, sizeof(*file));
-
-    if (!file) {
-        snprintf(error, size, "%s: out of memory", name);
-        close(fd);
-        return NULL;
-    }
-    return open_input(input_open_fd(fd, name, error, size), file, NULL, error, size);
 }
 
 struct source *source_file_open_feed(struct feed *feed, char *error, size_t size)

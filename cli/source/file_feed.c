@@ -214,10 +214,10 @@ static char *spoken(const char *path)
     return name;
 }
 
-static struct input *begin(const char *path, int fd, size_t window, char *error, size_t size)
+struct input *input_open(const char *path, size_t window, char *error, size_t size)
 {
     struct file_feed *file = calloc(1, sizeof(*file));
-    bool standard_input = fd < 0 && strcmp(path, "-") == 0, live = false;
+    bool standard_input = strcmp(path, "-") == 0, live = false;
     struct input *in = NULL;
 
     snprintf(error, size, "out of memory");
@@ -225,8 +225,6 @@ static struct input *begin(const char *path, int fd, size_t window, char *error,
         file->feed.name = spoken(standard_input ? "standard input" : path);
     if (!file || !file->feed.name) {
         free(file);
-        if (fd >= 0)
-            close(fd);
         return NULL;
     }
     file->feed.read = file_read;
@@ -234,7 +232,7 @@ static struct input *begin(const char *path, int fd, size_t window, char *error,
     file->feed.rest = file_rest;
     file->feed.skim = file_skim;
     file->feed.free = file_free;
-    file->fd = fd >= 0 ? fd : standard_input ? STDIN_FILENO : opened_take(path, &file->borrowed);
+    file->fd = standard_input ? STDIN_FILENO : opened_take(path, &file->borrowed);
     if (file->fd < 0) {
         snprintf(error, size, "%s: %s", file->feed.name, strerror(errno));
     } else if (!file_look(file, &live)) {
@@ -242,7 +240,7 @@ static struct input *begin(const char *path, int fd, size_t window, char *error,
     } else {
         uint64_t offset = file->feed.offset;
 
-        if (file->regular && !file->borrowed && fd < 0 && !standard_input)
+        if (file->regular && !file->borrowed && !standard_input)
             file->path = strdup(path);
         in = input_of(&file->feed);
         if (!in)
@@ -255,14 +253,4 @@ static struct input *begin(const char *path, int fd, size_t window, char *error,
     }
     file_free(&file->feed);
     return NULL;
-}
-
-struct input *input_open(const char *path, size_t window, char *error, size_t size)
-{
-    return begin(path, -1, window, error, size);
-}
-
-struct input *input_open_fd(int fd, const char *name, char *error, size_t size)
-{
-    return begin(name, fd, 0, error, size);
 }

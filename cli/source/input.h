@@ -47,9 +47,6 @@ struct input {
  * NULL with a line in `error`. */
 struct input *input_open(const char *path, size_t window, char *error, size_t size);
 
-/* The same of an open descriptor, which it owns in every case; `name` is for messages. */
-struct input *input_open_fd(int fd, const char *name, char *error, size_t size);
-
 /* An input of what the feed gives, which it owns in every case. NULL: no memory. */
 struct input *input_of(struct feed *feed);
 

@@ -182,9 +182,6 @@ struct source_config {
 struct source *source_file_open(const char *path, const struct source_config *config, char *error,
                                 size_t size);
 
-/* The same of an open descriptor, which is the source's in every case; `name` is for messages. */
-struct source *source_file_open_fd(int fd, const char *name, char *error, size_t size);
-
 /*
  * Several capture files, as one: packets in the order of time, frames counted through. Files that
  * saw the same packets (both ends of one conversation) give each packet once, by the clock of the

@@ -68,7 +68,7 @@ static struct source *mapped(const uint8_t *data, size_t size, size_t window)
 /* All of it must fit into the pipe: there is nobody who writes while it is read. */
 static struct source *piped(const uint8_t *data, size_t size)
 {
-    char error[512] = "";
+    char path[64], error[512] = "";
     struct source *source;
     int fd[2];
 
@@ -76,8 +76,10 @@ static struct source *piped(const uint8_t *data, size_t size)
         abort();
     MUST(write(fd[1], data, size) == (ssize_t)size);
     close(fd[1]);
-    source = source_file_open_fd(fd[0], "pipe", error, sizeof(error));
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd[0]);
+    source = source_file_open(path, NULL, error, sizeof(error));
     MUST(source || error[0]);
+    close(fd[0]);
     return source;
 }
 
