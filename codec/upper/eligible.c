@@ -4,6 +4,7 @@
 #include "upper/binding.h"
 #include "upper/body.h"
 #include "upper/names.h"
+#include "upper/nfs4.h"
 #include "upper/private.h"
 
 enum {
@@ -11,18 +12,6 @@ enum {
     NFS_READ = 6,
     NFS3_READDIR = 16,
     NFS3_READDIRPLUS = 17,
-    OP_READ = 25,
-    OP_READDIR = 26,
-    OP_READLINK = 27,
-    OP_BIND_CONN_TO_SESSION = 41,
-    OP_EXCHANGE_ID = 42,
-    OP_CREATE_SESSION = 43,
-    OP_DESTROY_SESSION = 44,
-    OP_SEQUENCE = 53,
-    OP_DESTROY_CLIENTID = 57,
-    OP_READ_PLUS = 68,
-    OP_CB_SEQUENCE = 11,
-    OP_ILLEGAL = 10044,
     STATEID = 16,
 };
 

@@ -13,6 +13,29 @@
 
 #include <stdint.h>
 
+/* nfs_opnum4, nfs_cb_opnum4 and nfsstat4, as the XDR has them: those that rules know by name. */
+enum {
+    OP_READ = 25,
+    OP_READDIR = 26,
+    OP_READLINK = 27,
+    OP_BIND_CONN_TO_SESSION = 41,
+    OP_EXCHANGE_ID = 42,
+    OP_CREATE_SESSION = 43,
+    OP_DESTROY_SESSION = 44,
+    OP_SEQUENCE = 53,
+    OP_DESTROY_CLIENTID = 57,
+    OP_READ_PLUS = 68,
+    OP_ILLEGAL = 10044,
+    OP_CB_SEQUENCE = 11,
+};
+enum {
+    NFS4_OK = 0,
+    NFS4ERR_BADSLOT = 10053,
+    NFS4ERR_SEQ_MISORDERED = 10063,
+    NFS4ERR_REP_TOO_BIG = 10066,
+    NFS4ERR_REP_TOO_BIG_TO_CACHE = 10067,
+};
+
 struct rpcrdma_nfs4_operation {
     uint32_t number;
     const char *name;      /* "READ", "CB_RECALL" */

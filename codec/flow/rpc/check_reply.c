@@ -2,11 +2,10 @@
 #include "flow/rpc/check.h"
 
 #include "upper/body.h"
+#include "upper/nfs4.h"
 #include "upper/private.h"
 
 /* A Reply against what its Call offered and what RDMA moved. */
-
-enum { OP_READ_PLUS = 68, NFS4ERR_REP_TOO_BIG = 10066, NFS4ERR_REP_TOO_BIG_TO_CACHE = 10067 };
 
 /* One returned chunk against the segments offered for it: filled in order, by as much as is said.
  */

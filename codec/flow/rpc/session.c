@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "upper/compound.h"
+#include "upper/nfs4.h"
 
 /*
  * What a session allows on its two channels (RFC 8881 section 18.36.3): sizes, operations, slots.
@@ -16,9 +17,6 @@
  */
 
 enum {
-    OP_CREATE_SESSION = 43,
-    OP_SEQUENCE = 53,
-    OP_CB_SEQUENCE = 11,
     SESSION_ID = 16,
     LATER = 16, /* of one name; further ones take the place of the last */
 };

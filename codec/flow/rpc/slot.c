@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/delivery.h"
 #include "flow/rpc/check.h"
+#include "upper/nfs4.h"
 
 /*
  * The slots of sessions (RFC 8881 section 2.10.6.1): a slot has one request at a time, and each has
@@ -14,7 +15,7 @@
  * of others. A Responder that takes a number out of turn does show others: it is said once.
  */
 
-enum { NFS4ERR_BADSLOT = 10053, NFS4ERR_SEQ_MISORDERED = 10063, SEEN = 64 };
+enum { SEEN = 64 }; /* numbers of a slot that are remembered */
 
 /* Of the slot of its session's channel; the backchannel has slots of its own. Never 0. */
 static uint64_t key_of(const struct flow_rpcs *rpcs, uint64_t session, bool back, uint32_t slot)
@@ -201,7 +202,7 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     const struct rpc_slot *slot = t->slot;
     bool refused = t->slot_status == NFS4ERR_SEQ_MISORDERED;
     bool whole = rpc_session_whole(rpcs, t), sure = refused || whole;
-    bool taken = t->slot_answered && t->slot_status == 0;
+    bool taken = t->slot_answered && t->slot_status == NFS4_OK;
     bool known = slot->key == key_of(rpcs, t->session, t->pub.callback, ddp->slot);
     uint32_t slots;
 
