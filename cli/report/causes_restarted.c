@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "out/connection.h"
 #include "plural.h"
 #include "times.h"
 
@@ -164,6 +165,27 @@ static void tell_refused(struct report_cause *cause, const struct report_connect
         tell_survived(cause, survived);
 }
 
+/* Of the client's packets alone: an attempt to connect, of which the answer is not known. */
+static bool answer_not_captured(const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+
+    return report_one_way(c) && c->pub.messages == 0 && life->requests > 0 &&
+           life->established_frame == 0 && life->ended == RPCRDMA_ENDED_NOT;
+}
+
+static void tell_not_captured(struct report_cause *cause, const struct report_connection *was,
+                              const struct report_connection *c, uint64_t attempts)
+{
+    snprintf(cause->text, sizeof(cause->text),
+             "The server closed connection %u, and after %.1f s connection %u took its place. What "
+             "became of %" PRIu64 " attempt%s to connect meanwhile was not captured: the server "
+             "was restarted, or its adapter or the path was down.",
+             (unsigned)was->pub.number, report_seconds(cause->time_ns), (unsigned)c->pub.number,
+             attempts, plural(attempts));
+    snprintf(cause->against, sizeof(cause->against), "one direction only was captured");
+}
+
 /* How long the client had no connection between these two. */
 static int64_t away_ns(const struct report_connection *was, const struct report_connection *c)
 {
@@ -174,9 +196,10 @@ static int64_t away_ns(const struct report_connection *was, const struct report_
                : c->pub.life.down_ns;
 }
 
-/* Behind connection `was` the server refused so many attempts, or it had closed that. */
+/* Behind connection `was` the server refused so many attempts, or it had closed that; of others
+ * (`unseen`) the answer was not captured. */
 static void add_down(struct report *r, const struct report_connection *was,
-                     const struct report_connection *c, uint64_t attempts)
+                     const struct report_connection *c, uint64_t attempts, uint64_t unseen)
 {
     const struct rpcrdma_life *ended = &was->pub.life;
     bool lost = c->trouble.stale > 0;
@@ -196,23 +219,34 @@ static void add_down(struct report *r, const struct report_connection *was,
         tell_refused(cause, was, c, attempts, survived);
     else if (lost)
         tell_lost_state(cause, was, c, survived);
+    else if (unseen > 0 && !failed)
+        tell_not_captured(cause, was, c, unseen);
     else
         tell_closed(cause, was, c, survived, goes_on);
+}
+
+/* It closed the connection because the client did not answer: that tells nothing of the server. */
+static bool client_was_silent(const struct report_connection *was)
+{
+    int64_t ns;
+
+    return connection_silent(&was->pub, 1 - report_server_end(&was->pub), &ns);
 }
 
 bool report_server_was_down(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *was = report_numbered(r, c->pub.life.previous);
-    uint64_t attempts = 0;
+    uint64_t attempts = 0, unseen = 0;
 
-    while (was && report_refused(&was->pub)) {
-        attempts += 1 + was->attempts_between;
+    while (was && (report_refused(&was->pub) || answer_not_captured(was))) {
+        *(report_refused(&was->pub) ? &attempts : &unseen) += 1 + was->attempts_between;
         was = report_numbered(r, was->pub.life.previous);
     }
-    if (attempts == 0 && (!was || !report_closed_by_server(&was->pub) || report_end_told(was)))
+    if (attempts == 0 && (!was || !report_closed_by_server(&was->pub) || report_end_told(was) ||
+                          client_was_silent(was)))
         return false;
     if (was)
-        add_down(r, was, c, attempts);
+        add_down(r, was, c, attempts, unseen);
     else
         add_refused(r, c, attempts);
     return true;

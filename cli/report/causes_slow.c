@@ -130,8 +130,10 @@ static bool losses_explain(const struct report_connection *c, const struct repor
                            int towards)
 {
     const struct rpcrdma_path *path = &c->path[towards];
-    int64_t longest = MAX(c->path[0].longest_wait_ns, c->path[1].longest_wait_ns);
+    int64_t longest = 0;
 
+    for (int end = 0; end < 2; end++) /* what was sent again, and Read requests that were */
+        longest = MAX(longest, MAX(c->path[end].longest_wait_ns, c->path[end].asked_longest_ns));
     return c->pub.carrier == RPCRDMA_CARRIER_IWARP
                ? path->retransmitted + path->lost > 0
                : path->lost > path->lost_behind || slow->ns / 2 / (int64_t)slow->rpcs < longest;

@@ -63,6 +63,30 @@ class OneWay(ConversationTest):
         self.assertIn('one direction only', report['causes'][0]['text'])
         self.assertEqual(report['verdict'], 'undecided')
 
+    def test_restart_in_one_direction(self):
+        """The client's packets alone: an acknowledged DREQ of the server's, attempts to connect whose answers are missing, and
+        the connection that took the place."""
+        def talk(c, _):
+            for _ in range(3):
+                c.null()
+            c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+            c.talk.datagram(c.client, cm.drep(c.talk.local_id, c.talk.remote_id))
+            for number in range(2, 6):
+                c.clock.now += 3 * 10**9
+                one = rule_talk.Conversation(c.packets, number=number, clock=c.clock)
+                one.talk.datagram(one.client, cm.req(one.talk.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn, 5,
+                                                     *one.hosts))
+            c.clock.now += 10**9
+            again = c.beside(6)
+            for _ in range(3):
+                again.null()
+            c.packets[:] = [packet for packet in c.packets if roce_source(packet) == rule_talk.CLIENT]
+        report = self.report(talk)
+        first = report['causes'][0]
+        self.assertEqual((first['cause'], first['confidence']), ('server-restarted', 'medium'))
+        self.assertIn('What became of 4 attempts to connect meanwhile was not captured', first['text'])
+        self.assertAlmostEqual(first['cost_ns'], 13 * 10**9, delta=10**7)
+
     def test_one_direction_over_tcp(self):
         """Over iWARP: a client closes a connection with a Call on it and sends that again on another one. With the server's
         direction it is known that the server had it; without, it may have been the path, and that is not sure."""

@@ -7,6 +7,7 @@ import unittest
 
 from command import capture
 from conversation import ConversationTest
+import cm
 import pcap
 import rule_talk
 import rules_iwarp
@@ -110,6 +111,29 @@ class Slow(ConversationTest):
                     c.reply(xid)
                     slow(c, 3 * SECOND)
         self.assertEqual([one['cause'] for one in self.report(as_long)['causes']], ['lost-to-server'])
+
+    def test_client_without_path(self):
+        """The server's Reply is sent seven times without answer, so it closes the connection; the client comes back 47 s later.
+        That tells nothing of the server: it was the path, or the client."""
+        def talk(c, _):
+            for _ in range(3):
+                c.null()
+            c.reply(c.call(rule_talk.NULL))
+            c.packets.pop()
+            for _ in range(6):
+                c.clock.now += 2 * 10**9
+                c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
+            c.clock.now += 2 * 10**9
+            c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+            c.clock.now += 47 * 10**9
+            again = c.beside(2)
+            for _ in range(3):
+                again.null()
+        causes = self.report(talk)['causes']
+        self.assertEqual(causes[0]['cause'], 'connection-failed')
+        self.assertIn('The client stopped answering', causes[0]['text'])
+        self.assertAlmostEqual(causes[0]['cost_ns'], 61 * 10**9, delta=10**8)
+        self.assertNotIn('server-restarted', [one['cause'] for one in causes])
 
     def test_silent_adapter(self):
         """A Call is acknowledged, another one is sent again, and the server's host sends nothing for 52 s, then all answers at
