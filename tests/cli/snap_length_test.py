@@ -95,6 +95,20 @@ class SnapLength(CommandTest):
                 self.assertEqual('<div class="verdict healthy">' in page, cut == 0 and not failed)
                 self.assertEqual(f'. Statuses: of {cut} of {of} NFS Replies not captured' in page, cut > 0)
 
+    def test_client(self):
+        """96 bytes of a Call hold half of its program's number: who is the client is known by that, and a callback is one."""
+        for name in ('roce-nfs3-mini', 'roce-nfs41-callback', 'roce-long-call'):
+            with self.subTest(name=name):
+                path = os.path.join(self.folder, 'client.pcap')
+                pcap.write(path, [one._replace(data=one.data[:96]) for one in self.packets(name)])
+                whole = {(row['xid'], row['call_frame']): row for row in self.json('rpcs', '--json', capture(name)) if 'call_frame' in row}
+                rows = [row for row in self.json('rpcs', '--json', path) if 'call_frame' in row]
+                self.assertTrue(rows)
+                for row in rows:
+                    of = whole[row['xid'], row['call_frame']]
+                    self.assertEqual((row.get('direction'), row['src']), (of['direction'], of['src']), row['xid'])
+                self.assertNotIn('<->', self.run_command('connections', path))
+
     def test_missing_reply(self):
         """A Reply is not captured: the cut Calls behind it are Calls all the same."""
         for name, n in (('roce-nfs3-mini', 128), ('roce-nfs41-callback', 110), ('iwarp-nfs3-mini', 128)):
@@ -109,7 +123,7 @@ class SnapLength(CommandTest):
                     self.assertEqual(sum('reply_frame' not in row for row in rows), 1)
 
     def test_missing_of_both(self):
-        """A Call and its callback's answer are not captured, and so little of each packet that nobody is known as client."""
+        """A Call and its callback's answer are not captured, and little of each packet."""
         path = os.path.join(self.folder, 'both.pcap')
         packets = [one._replace(data=one.data[:96]) for one in self.packets('roce-nfs41-callback')]
         pcap.write(path, [one for frame, one in enumerate(packets, 1) if frame not in (362, 458)])

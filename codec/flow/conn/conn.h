@@ -97,6 +97,8 @@ void flow_conn_touch(struct flow_conns *conns, struct flow_conn *conn);
 void flow_conn_touch_at(struct flow_conn *conn, uint64_t frame, int64_t time_ns);
 /* The role of who calls this program, UNKNOWN where it does not show. */
 enum rpcrdma_role flow_caller_role(uint32_t program);
+/* The same by the first two bytes of its number, behind which the capture was cut. */
+enum rpcrdma_role flow_caller_role_cut(uint16_t high);
 void flow_conn_role(struct flow_conn *conn, int end, enum rpcrdma_role role);
 
 /* Properties that `end` announces. Those it does not are its version's defaults. */

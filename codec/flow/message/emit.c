@@ -236,12 +236,25 @@ static void check_direction(struct making *m)
                                                    .arg = {msg->direction}});
 }
 
+/* The role of a Call's sender, by its program or what was captured of that. */
+static enum rpcrdma_role caller_role(const struct rpcrdma_message *msg,
+                                     const struct rpcrdma_rpc *rpc)
+{
+    enum { OFF_PROGRAM = 12, HALF = 2 };
+
+    if (rpc->present & RPCRDMA_RPC_HAS_PROGRAM)
+        return flow_caller_role(rpc->program);
+    if (rpc->present & RPCRDMA_RPC_HAS_TYPE && rpc->status == RPCRDMA_TRUNCATED &&
+        rpc->error_off == OFF_PROGRAM && msg->payload.caplen >= OFF_PROGRAM + HALF)
+        return flow_caller_role_cut(rpcrdma_get_be16(msg->payload.data + OFF_PROGRAM));
+    return RPCRDMA_ROLE_UNKNOWN;
+}
+
 static void learn_role(struct making *m)
 {
     if (flow_conn_public(m->conn)->role[m->sender] == RPCRDMA_ROLE_UNKNOWN &&
-        m->to->out.direction == RPCRDMA_DIRECTION_CALL &&
-        m->to->rpc.present & RPCRDMA_RPC_HAS_PROGRAM) {
-        enum rpcrdma_role role = flow_caller_role(m->to->rpc.program);
+        m->to->out.direction == RPCRDMA_DIRECTION_CALL) {
+        enum rpcrdma_role role = caller_role(&m->to->message, &m->to->rpc);
 
         if (role != RPCRDMA_ROLE_UNKNOWN)
             flow_conn_role(m->conn, m->sender, role);
