@@ -58,8 +58,9 @@ static void tell_attempts(const struct report_connection *c, const struct report
                         c->pub.last_time_ns);
     report_tell_attempts(tried, tried->first->pub.number, told, sizeof(told));
     snprintf(cause->text, sizeof(cause->text),
-             "%s within %.1f s; the last was repeated %u times.%s", told,
-             report_seconds(cause->time_ns), (unsigned)c->pub.life.requests - 1, others);
+             "%s within %.1f s; the last was repeated %u time%s.%s", told,
+             report_seconds(cause->time_ns), (unsigned)c->pub.life.requests - 1,
+             plural(c->pub.life.requests - 1), others);
     snprintf(cause->against, sizeof(cause->against), "%s",
              tried->heard ? "the answers may take another way than the one that was captured"
                           : "the client may have had them, and not have taken them");

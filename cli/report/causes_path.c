@@ -165,7 +165,8 @@ static void lost(struct report *r, const struct report_connection *c, int end)
                                                                     : CONFIDENCE_HIGH);
     cause->rpcs = c->rpcs;
     cause->time_ns = loss.waited_ns;
-    cause->frame = a->retransmitted_frame;
+    /* or it is a Read request that came again, as its responses were lost */
+    cause->frame = a->retransmitted_frame != 0 ? a->retransmitted_frame : back->retransmitted_frame;
     tell_asked(&loss, tcp, asked, sizeof(asked));
     snprintf(cause->text, sizeof(cause->text),
              "Packets towards the %s%s were lost on the network: %s%" PRIu64
