@@ -15,7 +15,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-FRAMA_C = ["frama-c", "-no-unicode", "-machdep", "gcc_x86_64",
+FRAMA_C = ["frama-c", "-no-unicode", "-c11", "-machdep", "gcc_x86_64",
            "-kernel-warn-key", "annot:missing-spec=abort,typing:implicit-function-declaration=abort",
            "-warn-signed-downcast", "-warn-left-shift-negative", "-warn-right-shift-negative"]
 
