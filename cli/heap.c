@@ -26,7 +26,7 @@ static struct {
         ASKED, /* for as much as MOST at once, as a large page has to be there as a whole when it is
                   given */
         LARGE,
-        UNKNOWN, /* the program's memory ends where the heap does not */
+        UNKNOWN, /* something else than the heap moved the end of the program's memory */
     } pages;
 } heap;
 

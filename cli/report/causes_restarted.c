@@ -239,7 +239,12 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
     uint64_t attempts = 0, unseen = 0;
 
     while (was && (report_refused(&was->pub) || answer_not_captured(was))) {
-        *(report_refused(&was->pub) ? &attempts : &unseen) += 1 + was->attempts_between;
+        uint64_t n = 1 + was->attempts_between;
+
+        if (report_refused(&was->pub))
+            attempts += n;
+        else
+            unseen += n;
         was = report_numbered(r, was->pub.life.previous);
     }
     if (attempts == 0 && (!was || !report_closed_by_server(&was->pub) || report_end_told(was) ||

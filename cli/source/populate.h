@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#ifndef MADV_POPULATE_WRITE
+#if defined __linux__ && !defined MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
@@ -17,12 +17,16 @@
  */
 static inline void populate(const void *begin, size_t size)
 {
+#ifdef MADV_POPULATE_WRITE
     enum { PAGE = 4096 }; /* of a larger page its part is enough */
     uintptr_t from = ((uintptr_t)begin + PAGE - 1) & -(uintptr_t)PAGE;
     uintptr_t to = ((uintptr_t)begin + size) & -(uintptr_t)PAGE;
 
     if (to > from)
         (void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+#else
+    (void)begin, (void)size;
+#endif
 }
 
 #endif

@@ -112,6 +112,30 @@ class Slow(ConversationTest):
                     slow(c, 3 * SECOND)
         self.assertEqual([one['cause'] for one in self.report(as_long)['causes']], ['lost-to-server'])
 
+    def test_as_long_as_data_asked_for_again(self):
+        """The server asks twice again for a WRITE's data, of which it got the first packet. One GETATTR took as long: it may have been
+        lost likewise before the place of capture. One that took more than twice as long was not."""
+        for slow_ms, expected in ((4700, False), (9500, True)):
+            def talk(c, _, slow_ms=slow_ms):
+                for number in range(60):
+                    c.null()
+                    if number == 20:
+                        begin = len(c.packets)
+                        c.write((8192,))
+                        request = next(n for n, p in enumerate(c.packets[begin:], begin) if p.data[42] == 12)
+                        again = [c.packets[request]._replace(time_ns=c.packets[request].time_ns + n * SECOND * 23 // 10) for n in (1, 2)]
+                        later = [p._replace(time_ns=p.time_ns + SECOND * 46 // 10 + SECOND // 1000) for p in c.packets[request + 1:]]
+                        c.packets[request + 1:] = [c.packets[request + 1], *again, *later]
+                        c.clock.now += 5 * SECOND
+                    if number == 30:
+                        slow(c, slow_ms * SECOND // 1000)
+            with self.subTest(slow_ms=slow_ms):
+                causes = {one['cause']: one for one in self.report(talk)['causes']}
+                self.assertEqual('slow-server' in causes, expected, causes)
+                lost = causes['lost-to-server']
+                self.assertAlmostEqual(lost['cost_ns'], SECOND * 46 // 10, delta=SECOND // 10)
+                self.assertGreater(lost.get('frame', 0), 0)
+
     def test_client_without_path(self):
         """The server's Reply is sent seven times without answer, so it closes the connection; the client comes back 47 s later.
         That tells nothing of the server: it was the path, or the client."""
