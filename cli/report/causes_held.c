@@ -71,7 +71,6 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
     if (from && from->pub.life.ended == RPCRDMA_ENDED_NOT && from->has_path[server] &&
         from->path[server].retransmitted == 0 && c->trouble.resent_after_ns >= REPORT_RESEND_NS)
         return "nothing was retransmitted on it before: the capture lacks packets, and the server "
-               "may "
-               "have had them, and not have answered";
+               "may have had them, and not have answered";
     return NULL;
 }

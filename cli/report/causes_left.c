@@ -73,8 +73,7 @@ static bool restarted_between(struct report *r, const struct report_connection *
 
 /* Another rule tells why the connection before was left, or nothing is wrong with it. */
 static bool told_otherwise(struct report *r, const struct report_connection *c,
-                           const struct report_attempts *tried,
-                           const struct report_restart *restart)
+                           const struct report_tried *tried, const struct report_restart *restart)
 {
     const struct report_connection *was = tried->before;
 
@@ -93,7 +92,7 @@ static bool told_otherwise(struct report *r, const struct report_connection *c,
 
 /* Connection `left` was there before; `others`: what is known of others. */
 static void tell_left(const struct report *r, const struct report_connection *c,
-                      const struct report_attempts *tried, uint32_t left,
+                      const struct report_tried *tried, uint32_t left,
                       const struct report_beside *by, const char *others,
                       struct report_cause *cause)
 {
@@ -120,7 +119,7 @@ static void tell_left(const struct report *r, const struct report_connection *c,
 }
 
 /* No connection was there before: attempts alone. */
-static void tell_late_set_up(const struct report_connection *c, const struct report_attempts *tried,
+static void tell_late_set_up(const struct report_connection *c, const struct report_tried *tried,
                              const char *others, struct report_cause *cause)
 {
     const struct report_connection *first = tried->first ? tried->first : c;
@@ -132,7 +131,7 @@ static void tell_late_set_up(const struct report_connection *c, const struct rep
 }
 
 static void add_left(struct report *r, const struct report_connection *c,
-                     const struct report_attempts *tried)
+                     const struct report_tried *tried)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     int64_t until_ns = time_plus(life->down_since_ns, life->down_ns);
@@ -164,7 +163,7 @@ void causes_of_left(struct report *r, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     const struct report_restart restart = stale_answers(c);
-    struct report_attempts tried;
+    struct report_tried tried;
 
     if (c->trouble.resent > 0 || !life->has_down || life->down_ns < SECOND ||
         report_server_was_down(r, c))

@@ -31,16 +31,16 @@ void report_tell_silence(const struct report *r, const struct report_connection 
 
 /* Attempts to connect that were not answered: those before a connection, back to the last one
  * that was set up. */
-struct report_attempts {
+struct report_tried {
     const struct report_connection *first;  /* of them; NULL: there was none */
     const struct report_connection *before; /* the connection before them; NULL: it is not kept */
     uint64_t n;
     bool heard; /* false: the server answered, and the client asked again */
 };
-struct report_attempts report_look_attempts(const struct report *r,
-                                            const struct report_connection *last);
+struct report_tried report_look_attempts(const struct report *r,
+                                         const struct report_connection *last);
 /* They, and what became of them; `first`: the number of the first. */
-void report_tell_attempts(const struct report_attempts *attempts, uint32_t first, char *text,
+void report_tell_attempts(const struct report_tried *attempts, uint32_t first, char *text,
                           size_t size);
 
 #endif

@@ -48,7 +48,7 @@ static int64_t silent_since(const struct report_connection *c)
 }
 
 /* Attempts, the last of which is connection c. */
-static void tell_attempts(const struct report_connection *c, const struct report_attempts *tried,
+static void tell_attempts(const struct report_connection *c, const struct report_tried *tried,
                           const char *others, struct report_cause *cause)
 {
     char told[200];
@@ -92,7 +92,7 @@ static void tell_lost(const struct report_connection *c, const char *silent, con
 void causes_of_lost(struct report *r, const struct report_connection *c)
 {
     char silent[160], others[REPORT_BESIDE_ROOM] = "";
-    struct report_attempts tried;
+    struct report_tried tried;
     struct report_cause *cause;
     struct report_beside by;
     int64_t since_ns;

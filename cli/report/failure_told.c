@@ -63,10 +63,10 @@ void report_tell_silence(const struct report *r, const struct report_connection 
     }
 }
 
-struct report_attempts report_look_attempts(const struct report *r,
-                                            const struct report_connection *last)
+struct report_tried report_look_attempts(const struct report *r,
+                                         const struct report_connection *last)
 {
-    struct report_attempts attempts = {.before = last, .heard = true};
+    struct report_tried attempts = {.before = last, .heard = true};
     const struct report_connection *one;
 
     while ((one = attempts.before) != NULL && connection_unanswered(&one->pub)) {
@@ -78,7 +78,7 @@ struct report_attempts report_look_attempts(const struct report *r,
     return attempts;
 }
 
-void report_tell_attempts(const struct report_attempts *attempts, uint32_t first, char *text,
+void report_tell_attempts(const struct report_tried *attempts, uint32_t first, char *text,
                           size_t size)
 {
     snprintf(text, size,
