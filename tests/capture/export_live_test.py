@@ -40,7 +40,7 @@ class Export(network.Cable, command.CommandTest):
     def listens(pid):
         """The process that captures is the last one, and gives up its privileges once it can."""
         family = processes.family(pid)
-        return network.listeners() > 1 and len(family) > 2 and processes.status(family[-1])['NoNewPrivs'] == '1'
+        return network.listeners() > 1 and len(family) > 2 and processes.restricted(family[-1])
 
     def test_read_meanwhile(self):
         """Without a wait; and what is read still when it ends stops nothing."""

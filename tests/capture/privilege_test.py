@@ -121,7 +121,7 @@ class Privilege(network.Cable, command.CommandTest):
 
     def capturing(self, n, *arguments, how=network.signal.SIGTERM):
         run = self.start(*arguments)
-        network.wait_for(lambda: run.poll() is not None or processes.status(run.pid)['NoNewPrivs'] == '1')
+        network.wait_for(lambda: run.poll() is not None or processes.restricted(run.pid))
         self.looks(run, n)
         self.send(packet.data for packet in self.packets())
         time.sleep(0.5)
@@ -166,7 +166,7 @@ class Privilege(network.Cable, command.CommandTest):
 
     def test_no_sandbox_has_no_privileges(self):
         run = self.start('capture', '--no-sandbox', '-i', 'v1', '-w', self.path('out'))
-        network.wait_for(lambda: run.poll() is not None or processes.status(run.pid)['NoNewPrivs'] == '1')
+        network.wait_for(lambda: run.poll() is not None or processes.restricted(run.pid))
         processes.check(self, run.pid, 1, self.user, command.RPCRDMA, sandboxed=False)
         self.end(run, network.signal.SIGTERM)
 

@@ -12,10 +12,26 @@ def status(pid):
         return dict(line.rstrip('\n').split(':\t', 1) for line in file if ':\t' in line)
 
 
+def restricted(pid):
+    """Whether it has given up what it must not need; one that has just ended has not."""
+    try:
+        return status(pid)['NoNewPrivs'] == '1'
+    except OSError:
+        return False
+
+
+def children(pid):
+    """Those that it started and that are left; none of one that has just ended."""
+    try:
+        with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:
+            return [int(child) for child in file.read().split()]
+    except OSError:
+        return []
+
+
 def family(pid):
     """The process and those it started, all that are left of them."""
-    with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:
-        return [pid] + [one for child in file.read().split() for one in family(int(child))]
+    return [pid] + [one for child in children(pid) for one in family(child)]
 
 
 def descriptors(pid):
@@ -52,7 +68,7 @@ def check(test, pid, processes, user, program, sandboxed=True):
     end = time.monotonic() + 20
     while True:
         pids = family(pid)
-        if len(pids) == processes and all(status(one)['NoNewPrivs'] == '1' for one in pids):
+        if len(pids) == processes and all(restricted(one) for one in pids):
             break
         test.assertLess(time.monotonic(), end, f'{len(pids)} processes, not {processes}')
         time.sleep(0.02)
@@ -89,13 +105,8 @@ def settle(pid, seconds=1):
     sleep, and what was sent is taken by then."""
     since, before, end = time.monotonic(), None, time.monotonic() + 60
     while time.monotonic() < end:
-        try:
-            now = [(one, *busy(one)) for one in family(pid)]
-        except OSError:
-            now = None  # one has just ended
-            if not os.path.exists(f'/proc/{pid}/task/{pid}/children'):
-                return
-        if now is None or now != before or not all(waits for _, waits, _ in now):
+        now = [(one, *busy(one)) for one in family(pid)]
+        if now != before or not all(waits for _, waits, _ in now):
             since, before = time.monotonic(), now
         if time.monotonic() - since >= seconds:
             return
