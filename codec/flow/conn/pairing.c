@@ -195,12 +195,16 @@ static int64_t set_up_ns(const struct flow_conn *conn)
                                                  : conn->pub.first_time_ns;
 }
 
-/* What begins now may belong to it. One that nothing accepted is asked for again, or refused. */
+/* A stream that begins by then may belong to it. One that nothing accepted is asked for again, or
+ * refused. */
+static int64_t waits_until_ns(const struct flow_conn *conn)
+{
+    return set_up_ns(conn) + (conn->pub.life.established_frame != 0 ? HALF_OPEN_NS : ACCEPT_NS);
+}
+
 static bool waits_for_stream(const struct flow_conns *conns, const struct flow_conn *conn)
 {
-    return !conn->pub.closed &&
-           conns->context->time_ns - set_up_ns(conn) <=
-               (conn->pub.life.established_frame != 0 ? HALF_OPEN_NS : ACCEPT_NS);
+    return !conn->pub.closed && conns->context->time_ns <= waits_until_ns(conn);
 }
 
 void conn_pair_half_open(struct flow_conns *conns, struct flow_conn *conn, bool open)
@@ -218,8 +222,11 @@ void conn_pair_half_open(struct flow_conns *conns, struct flow_conn *conn, bool 
             flow_table_remove(&conns->half_open, key);
         return;
     }
-    /* two of them: which of them a stream belongs to is not known */
-    conn->ambiguous = other && other != conn && waits_for_stream(conns, other);
+    /* two of them: which of them a stream belongs to is not known, as long as the other one waits
+     */
+    conn->rival_until_ns = other && other != conn && waits_for_stream(conns, other)
+                               ? waits_until_ns(other)
+                               : INT64_MIN;
     if (!flow_table_put(&conns->half_open, &conns->context->memory, key, conn))
         conn->half_open = false;
 }
@@ -232,11 +239,14 @@ void conn_pair_accepted(struct flow_conns *conns, struct flow_conn *conn)
 
     if (other == conn)
         return;
-    conn->ambiguous = other && waits_for_stream(conns, other);
-    if (conn->ambiguous)
-        other->ambiguous = true;
-    else
+    if (other && waits_for_stream(conns, other)) {
+        conn->rival_until_ns = waits_until_ns(other);
+        if (other->rival_until_ns < waits_until_ns(conn))
+            other->rival_until_ns = waits_until_ns(conn);
+    } else {
+        conn->rival_until_ns = INT64_MIN;
         flow_table_put(&conns->half_open, &conns->context->memory, key, conn);
+    }
 }
 
 bool conn_pair_with_half_open(struct flow_conns *conns, struct flow_conn *conn)
@@ -250,8 +260,8 @@ bool conn_pair_with_half_open(struct flow_conns *conns, struct flow_conn *conn)
         const struct rpcrdma_address *acceptor = end == 1 ? &dir->path.dst : &dir->path.src;
         struct flow_conn *other = flow_table_get(&conns->half_open, addresses(opener, acceptor));
 
-        if (!other || other->ambiguous || other->dir[end] || !other->dir[1 - end] ||
-            other->class == CONN_FOREIGN)
+        if (!other || dir->first_time_ns <= other->rival_until_ns || other->dir[end] ||
+            !other->dir[1 - end] || other->class == CONN_FOREIGN)
             continue;
         if (memcmp(&other->pub.end[0].address, opener, sizeof(*opener)) != 0 ||
             memcmp(&other->pub.end[1].address, acceptor, sizeof(*acceptor)) != 0)

@@ -214,6 +214,41 @@ static void one_way_with_req(void **state)
     }
 }
 
+/* ... and where another REQ was not accepted, it is known to be no rival once it waits no longer.
+ */
+static void one_way_behind_another_req(void **state)
+{
+    (void)state;
+    for (int early = 0; early < 2; early++) {
+        struct rig_end a = RIG_A, b = RIG_B;
+        struct rpcrdma_op_connect c = {.local_comm_id = 5,
+                                       .service_id = 0x1060000 | 20049,
+                                       .port = 20049,
+                                       .qpn = 18,
+                                       .path_mtu = 1024};
+        struct rpcrdma_op op;
+
+        rig_begin(&rig, NULL);
+        for (int i = 0; i < 3; i++) {
+            op = rig_op(&rig, i < 2 ? RPCRDMA_OP_CONNECT : RPCRDMA_OP_ESTABLISHED, &a, &b, 0);
+            op.dst_qpn = 1;
+            op.connect = &c;
+            rig_feed(&rig, &op);
+            c.local_comm_id = 6;
+            c.qpn = 17;
+            rig.time_ns += (i < 1 || early ? 1 : 20) * INT64_C(100000000);
+        }
+        for (uint32_t i = 0; i < 3; i++)
+            rig_send_call(&rig, &a, &b, i);
+        rig.time_ns += FLOW_ADMISSION_NS;
+        rig_send_call(&rig, &a, &b, 3);
+        rig_end(&rig);
+        assert_int_equal(rig.messages, 4);
+        assert_int_equal(rig.message[0].connection, early ? 3 : 2);
+        assert_int_equal(rig.message[0].has_src, !early);
+    }
+}
+
 /* The REP was lost: the acceptor's QP is found by its answers. */
 static void rep_lost(void **state)
 {
@@ -385,6 +420,7 @@ int main(void)
         cmocka_unit_test(ambiguous_psn),
         cmocka_unit_test(one_way),
         cmocka_unit_test(one_way_with_req),
+        cmocka_unit_test(one_way_behind_another_req),
         cmocka_unit_test(rep_lost),
         cmocka_unit_test(reverse),
         cmocka_unit_test(reverse_and_nomsg),
