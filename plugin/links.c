@@ -102,6 +102,8 @@ static void put_phases(const struct timing *timing, tvbuff_t *tvb, proto_tree *p
     if (timing->has_call)
         put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_CALL, tvb, timing->call_ns);
     put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_SERVER, tvb, server);
+    if (timing->server_waiting_ns > 0)
+        put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_SERVER_WAITING, tvb, timing->server_waiting_ns);
     if (timing->has_data)
         put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_DATA, tvb, timing->data_ns);
     if (timing->data_waiting_ns > 0)

@@ -18,6 +18,7 @@
     X(reply.frame)                                                                                 \
     X(call.transmissions)                                                                          \
     X(reply.transmissions)                                                                         \
+    X(server_waiting_ns)                                                                           \
     X(data_ns)                                                                                     \
     X(data_waiting_ns)                                                                             \
     X(data_peer_ns)                                                                                \

@@ -19,7 +19,8 @@ struct arrival {
 
 struct timing {
     int64_t latency_ns; /* the sum of the phases; what is left of it is the server's */
-    int64_t call_ns, data_ns, data_waiting_ns, data_peer_ns, data_network_ns, reply_ns, client_ns;
+    int64_t call_ns, server_waiting_ns, data_ns, data_waiting_ns, data_peer_ns, data_network_ns,
+        reply_ns, client_ns;
     int64_t stalled_ns;
     uint32_t stalled_from, stalled_to; /* frames */
     struct arrival call, reply;

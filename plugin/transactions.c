@@ -73,6 +73,7 @@ static const uint8_t *timing_of(const struct rpcrdma_transaction *from)
     timing.has_data = phases->has_data;
     timing.has_reply = phases->has_reply;
     timing.call_ns = phases->call_ns;
+    timing.server_waiting_ns = phases->server_waiting_ns;
     timing.data_ns = phases->data_ns;
     timing.data_waiting_ns = phases->data_waiting_ns;
     timing.data_peer_ns = phases->data_peer_ns;

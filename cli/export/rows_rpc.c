@@ -180,6 +180,7 @@ static void put_times(struct row *row, const struct rpcrdma_transaction *t)
     if (t->phases.has_call)
         row_int(row, COLUMN_RPCS_call_ns, t->phases.call_ns);
     row_int(row, COLUMN_RPCS_server_ns, t->phases.server_ns);
+    row_int(row, COLUMN_RPCS_server_waiting_ns, t->phases.server_waiting_ns);
     if (t->phases.has_data) {
         row_int(row, COLUMN_RPCS_data_ns, t->phases.data_ns);
         row_int(row, COLUMN_RPCS_data_waiting_ns, t->phases.data_waiting_ns);

@@ -31,6 +31,9 @@ void transaction_phases(const struct rpcrdma_phases *p, int64_t stalled_ns,
     if (p->has_call)
         n += snprintf(text, size, "call %.3f, ", (double)p->call_ns / 1e6);
     n += snprintf(text + n, size - (size_t)n, "server %.3f", (double)p->server_ns / 1e6);
+    if (p->server_waiting_ns > 0)
+        n += snprintf(text + n, size - (size_t)n, " (adapter silent %.3f)",
+                      (double)p->server_waiting_ns / 1e6);
     if (p->has_data)
         n += snprintf(text + n, size - (size_t)n, ", data %.3f", (double)p->data_ns / 1e6);
     if (p->has_network)
@@ -120,6 +123,7 @@ void transaction_json_phases(struct json *json, const struct rpcrdma_phases *p)
     if (p->has_call)
         json_key(json, KEY(call_ns)), json_i64(json, p->call_ns);
     json_key(json, KEY(server_ns)), json_i64(json, p->server_ns);
+    json_key(json, KEY(server_waiting_ns)), json_i64(json, p->server_waiting_ns);
     if (p->has_data) {
         json_key(json, KEY(data_ns)), json_i64(json, p->data_ns);
         json_key(json, KEY(data_waiting_ns)), json_i64(json, p->data_waiting_ns);

@@ -182,7 +182,8 @@ static void bar(struct out *out, const struct report_rpc *one)
         int64_t ns;
         const char *colour, *name;
     } parts[] = {{p->call_ns, "a", "Call on its way"},
-                 {p->server_ns, "b", one->reverse ? "client" : "server"},
+                 {p->server_ns - p->server_waiting_ns, "b", one->reverse ? "client" : "server"},
+                 {p->server_waiting_ns, "d", "adapter silent"},
                  {p->data_ns - p->data_waiting_ns, "c", "data"},
                  {p->data_waiting_ns, "d", "data, waiting"},
                  {p->reply_ns, "e", "Reply on its way"}};
@@ -213,7 +214,7 @@ static void slowest(const struct report *r, struct out *out)
                      "<span style=\"color:var(--a)\">Call on its way</span>, "
                      "<span style=\"color:var(--b)\">server</span>, "
                      "<span style=\"color:var(--c)\">data</span>, "
-                     "<span style=\"color:var(--d)\">data, waiting</span>, "
+                     "<span style=\"color:var(--d)\">waiting</span>, "
                      "<span style=\"color:var(--e)\">Reply on its way</span></p>\n");
     for (unsigned i = 0; i < r->n_slowest; i++) {
         const struct report_rpc *one = &r->slowest[i];

@@ -55,6 +55,7 @@ void group_json(struct json *json, const struct group *g, int64_t span_ns)
     json_open(json, '{');
     json_key(json, KEY(call_ns)), json_i64(json, g->phases.call_ns);
     json_key(json, KEY(server_ns)), json_i64(json, g->phases.server_ns);
+    json_key(json, KEY(server_waiting_ns)), json_i64(json, g->phases.server_waiting_ns);
     json_key(json, KEY(data_ns)), json_i64(json, g->phases.data_ns);
     json_key(json, KEY(data_waiting_ns)), json_i64(json, g->phases.data_waiting_ns);
     json_key(json, KEY(data_peer_ns)), json_i64(json, g->phases.data_peer_ns);

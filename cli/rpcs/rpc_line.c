@@ -146,6 +146,7 @@ static void fill_phases(struct filter *f, const struct rpcrdma_phases *p)
     if (p->has_call)
         filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_CALL, p->call_ns);
     filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_SERVER, p->server_ns);
+    filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_SERVER_WAITING, p->server_waiting_ns);
     if (p->has_data) {
         filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_DATA, p->data_ns);
         filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_DATA_WAITING, p->data_waiting_ns);

@@ -16,7 +16,7 @@ import rules
 import rules_header
 
 SECOND = 10**9
-PHASES = ('call_ns', 'server_ns', 'data_ns', 'data_waiting_ns', 'reply_ns')
+PHASES = ('call_ns', 'server_ns', 'server_waiting_ns', 'data_ns', 'data_waiting_ns', 'reply_ns')
 
 
 class Reverse(CommandTest):

@@ -159,6 +159,19 @@ class Slow(ConversationTest):
         self.assertAlmostEqual(causes[0]['cost_ns'], 61 * 10**9, delta=10**8)
         self.assertNotIn('server-restarted', [one['cause'] for one in causes])
 
+    def adapter_was_silent(self, text, silent):
+        """As each of them says it."""
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', self.path).splitlines()]
+        waited = [one['phases']['server_waiting_ns'] for one in rpcs]
+        self.assertEqual([ns // SECOND for ns in waited if ns > 0], [52] * silent)
+        for command in (('report', '--json'), ('rpcs', '--summary', '--json')):
+            said = [json.loads(line) for line in self.run_command(*command, self.path).splitlines()]
+            self.assertEqual(sum(one.get('phases', {}).get('server_waiting_ns', 0) for one in said), sum(waited))
+        self.assertEqual('(adapter silent 52' in text, silent, text)
+        self.assertEqual('<title>adapter silent 52' in self.run_command('report', '--html=-', self.path), silent)
+        rows = self.run_command('export', '--ndjson', '-', '--tables', 'rpcs', self.path).splitlines()
+        self.assertEqual([json.loads(row)['server_waiting_ns'] for row in rows], waited)
+
     def test_silent_adapter(self):
         """A Call is acknowledged, another one is sent again, and the server's host sends nothing for 52 s, then all answers at
         once. The host's adapter acknowledges without NFS: that is no time of the server's. It is where the host answers what is
@@ -183,6 +196,7 @@ class Slow(ConversationTest):
                 self.assertEqual('stalled-end' in causes, silent, causes)
                 text = ' '.join(self.run_command('report', self.path).split())
                 self.assertEqual("The largest share is the server's" in text, not silent, text)
+                self.adapter_was_silent(text, silent)
                 if silent:
                     self.assertEqual(causes['stalled-end']['cost_ns'] // SECOND, 52)
 

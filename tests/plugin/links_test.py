@@ -19,8 +19,8 @@ from script import FILE_HANDLE
 # what is known when a Reply is there; and once it is delivered
 ANSWERED = ('call_frame', 'reply_frame', 'response_ns', 'rdma_ns', 'call_length', 'reply_length',
             'read_chunk_length', 'write_chunk_length', 'reply_chunk_length', 'complete')
-DELIVERED = ('latency_ns', 'phases.call_ns', 'phases.server_ns', 'phases.data_ns', 'phases.data_waiting_ns',
-             'phases.reply_ns', 'stalled_ns', 'stalled_by', 'call_delivery.state', 'call_delivery.transmissions',
+DELIVERED = ('latency_ns', 'phases.call_ns', 'phases.server_ns', 'phases.server_waiting_ns', 'phases.data_ns',
+             'phases.data_waiting_ns', 'phases.reply_ns', 'stalled_ns', 'stalled_by', 'call_delivery.state', 'call_delivery.transmissions',
              'call_delivery.frame', 'reply_delivery.state', 'reply_delivery.transmissions', 'reply_delivery.frame')
 ALWAYS = {'rdma_ns', 'phases.call_ns', 'phases.server_ns', 'phases.data_ns', 'phases.reply_ns',
           'call_delivery.state', 'reply_delivery.state'}  # also where 0
