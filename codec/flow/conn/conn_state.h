@@ -79,15 +79,14 @@ struct flow_conn {
     struct chain hosts;   /* in conns->hosts, once it has a number */
     struct heap_node lru; /* in conns->lru, by a frame not after pub.last_frame: see lru.c */
     uint64_t counted_key;
-    int64_t rival_until_ns; /* a stream that begins by then may be another's that is half open */
-    bool counted;           /* in conns->unpaired */
-    bool half_open;         /* in conns->half_open */
-    bool by_cm;             /* its set-up was seen: the REQ, MPA's Request */
-    bool by_syn;            /* a repeated SYN is all there is */
-    bool unread;            /* a message was cut before what it is about could be read */
-    bool accepted;          /* and the answer to it */
-    bool replayed;          /* both long before what comes next in the capture */
-    bool registered;        /* in conns->cm, under end 0's address, end 1's and comm_id[0] */
+    bool counted;    /* in conns->unpaired */
+    bool half_open;  /* in conns->half_open */
+    bool by_cm;      /* its set-up was seen: the REQ, MPA's Request */
+    bool by_syn;     /* a repeated SYN is all there is */
+    bool unread;     /* a message was cut before what it is about could be read */
+    bool accepted;   /* and the answer to it */
+    bool replayed;   /* both long before what comes next in the capture */
+    bool registered; /* in conns->cm, under end 0's address, end 1's and comm_id[0] */
     bool has_comm_id[2];
     bool has_start_psn[2];
     bool fin[2];           /* iWARP: the stream towards this end was closed */
@@ -96,6 +95,7 @@ struct flow_conn {
     uint32_t start_psn[2]; /* of the stream towards each end, from the CM exchange */
     uint32_t path_mtu;     /* of the REQ; 0: not known */
     uint32_t admission_count, admission_bytes;
+    uint32_t rival_ms; /* so long after its first packet a stream may be of another half open one */
     int64_t admission_since_ns;
     struct conn_holding *holding; /* NULL: it never did. Owned */
 

@@ -23,6 +23,7 @@ enum {
                          */
 #define ACCEPT_NS INT64_C(1000000000) /* from a request to its acceptance, mostly */
 #define AWAIT_XID_NS INT64_C(120000000000)
+#define MS INT64_C(1000000)
 #define AMBIGUOUS UINT64_MAX
 
 static uint64_t addresses(const struct rpcrdma_address *src, const struct rpcrdma_address *dst)
@@ -207,6 +208,21 @@ static bool waits_for_stream(const struct flow_conns *conns, const struct flow_c
     return !conn->pub.closed && conns->context->time_ns <= waits_until_ns(conn);
 }
 
+/* Which of the two a stream belongs to is not known, as long as the other one waits, too. */
+static void note_rival(struct flow_conn *conn, const struct flow_conn *other)
+{
+    int64_t ms = (waits_until_ns(other) - conn->pub.first_time_ns) / MS + 1;
+
+    if (ms > conn->rival_ms)
+        conn->rival_ms = ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
+}
+
+static bool may_be_rivals(const struct flow_conn *conn, const struct flow_direction *dir)
+{
+    return conn->rival_ms > 0 &&
+           dir->first_time_ns - conn->pub.first_time_ns <= conn->rival_ms * MS;
+}
+
 void conn_pair_half_open(struct flow_conns *conns, struct flow_conn *conn, bool open)
 {
     const struct rpcrdma_endpoint *end = conn->pub.end;
@@ -222,11 +238,9 @@ void conn_pair_half_open(struct flow_conns *conns, struct flow_conn *conn, bool 
             flow_table_remove(&conns->half_open, key);
         return;
     }
-    /* two of them: which of them a stream belongs to is not known, as long as the other one waits
-     */
-    conn->rival_until_ns = other && other != conn && waits_for_stream(conns, other)
-                               ? waits_until_ns(other)
-                               : INT64_MIN;
+    conn->rival_ms = 0;
+    if (other && other != conn && waits_for_stream(conns, other))
+        note_rival(conn, other);
     if (!flow_table_put(&conns->half_open, &conns->context->memory, key, conn))
         conn->half_open = false;
 }
@@ -239,12 +253,11 @@ void conn_pair_accepted(struct flow_conns *conns, struct flow_conn *conn)
 
     if (other == conn)
         return;
+    conn->rival_ms = 0;
     if (other && waits_for_stream(conns, other)) {
-        conn->rival_until_ns = waits_until_ns(other);
-        if (other->rival_until_ns < waits_until_ns(conn))
-            other->rival_until_ns = waits_until_ns(conn);
+        note_rival(conn, other);
+        note_rival(other, conn);
     } else {
-        conn->rival_until_ns = INT64_MIN;
         flow_table_put(&conns->half_open, &conns->context->memory, key, conn);
     }
 }
@@ -260,8 +273,8 @@ bool conn_pair_with_half_open(struct flow_conns *conns, struct flow_conn *conn)
         const struct rpcrdma_address *acceptor = end == 1 ? &dir->path.dst : &dir->path.src;
         struct flow_conn *other = flow_table_get(&conns->half_open, addresses(opener, acceptor));
 
-        if (!other || dir->first_time_ns <= other->rival_until_ns || other->dir[end] ||
-            !other->dir[1 - end] || other->class == CONN_FOREIGN)
+        if (!other || may_be_rivals(other, dir) || other->dir[end] || !other->dir[1 - end] ||
+            other->class == CONN_FOREIGN)
             continue;
         if (memcmp(&other->pub.end[0].address, opener, sizeof(*opener)) != 0 ||
             memcmp(&other->pub.end[1].address, acceptor, sizeof(*acceptor)) != 0)
