@@ -265,15 +265,27 @@ static void late_acks(struct report *r, bool server, struct report_periods *stil
                  "the way to it may have stood still (PAUSE frames), or the host that captured");
 }
 
-/* Data moves slowly there, as another cause tells; or TCP goes there and back several times for it,
- * as slow_transfer has it. */
+/* For half of that time and more data moves slowly there, as another cause tells. */
+static bool tells_of(const struct report_cause *cause, const struct report_connection *c,
+                     const struct report_periods *when)
+{
+    struct report_periods told = {0};
+
+    if (cause->id != CAUSE_TRANSFER || cause->of != c)
+        return false;
+    report_period_add(&told, &(struct report_period){cause->since_ns, cause->until_ns,
+                                                     time_less(cause->until_ns, cause->since_ns)});
+    return report_periods_shared(when, &told) >= report_periods_ns(when) / 2;
+}
+
+/* Or TCP goes there and back several times for it, as slow_transfer has it. */
 static bool told_of_transfer(const struct report *r, const struct report_connection *c)
 {
     bool told = c->pub.carrier == RPCRDMA_CARRIER_IWARP &&
                 report_ack_time(c, false, 25) >= REPORT_LONG_ACK_NS;
 
     for (unsigned i = 0; i < r->n_causes; i++)
-        told |= r->causes[i].id == CAUSE_TRANSFER && r->causes[i].of == c;
+        told |= tells_of(&r->causes[i], c, &c->trouble.paused.periods);
     return told;
 }
 

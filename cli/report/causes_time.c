@@ -16,6 +16,9 @@ static double ms(int64_t ns)
 
 enum { LEAST_ACKS = 20 };
 
+/* For so long no load explains it that each takes that long. */
+#define A_WHILE_NS INT64_C(10000000000)
+
 static bool is_tcp(const struct report_connection *c)
 {
     return c->pub.carrier == RPCRDMA_CARRIER_IWARP;
@@ -66,15 +69,20 @@ static void delayed_by(struct report *r, const struct report_connection *c, bool
              "a host that is slow to acknowledge looks the same; capture at the other end, too");
 }
 
-/* For so long no load explains it that each takes that long. */
+static bool became_long(const struct report_connection *c, bool server)
+{
+    const struct report_slow_run *slow = &c->slow_acks[server];
+
+    return slow->acks >= LEAST_ACKS && time_less(slow->until_ns, slow->since_ns) >= A_WHILE_NS;
+}
+
 static void delayed_for_a_while(struct report *r, const struct report_connection *c, bool server,
                                 const char *of)
 {
-    const int64_t least = INT64_C(10000000000);
     const struct report_slow_run *slow = &c->slow_acks[server];
     struct report_cause *cause;
 
-    if (slow->acks < LEAST_ACKS || time_less(slow->until_ns, slow->since_ns) < least)
+    if (!became_long(c, server))
         return;
     cause = report_cause_add(r, CAUSE_DELAY, CONFIDENCE_MEDIUM);
     cause->rpcs = slow->acks;
@@ -123,31 +131,58 @@ static void delayed(struct report *r, const struct report_connection *c)
     }
 }
 
-/* Slower than any line that RDMA is used on, and not by a pause of a few. On a long way TCP goes
- * there and back several times for it. */
+/* Slower than any line that RDMA is used on. */
+static bool moves_slowly(const struct report_moved *moved)
+{
+    enum { LEAST_BYTES = 256 * 1024, LEAST_RPCS = 8 };
+
+    return moved->rpcs >= LEAST_RPCS && moved->bytes >= LEAST_BYTES &&
+           (double)moved->bytes < report_seconds(moved->ns) * REPORT_SLOW_RATE;
+}
+
+/* " from 20.500 s into the capture on, for 20.3 s", where it is not of all that was captured. */
+static void tell_while(const struct report *r, const struct report_moved *moved, char text[80])
+{
+    snprintf(text, 80, " from %.3f s into the capture on, for %.1f s",
+             report_seconds(time_less(moved->since_ns, r->pipeline->clock.start_ns)),
+             report_seconds(report_moved_ns(moved)));
+}
+
+/* Not by a pause of a few: most by themselves, or all for a while. On a long way TCP goes there and
+ * back several times for it. */
 static void slow_transfer(struct report *r, const struct report_connection *c, bool to_server)
 {
-    enum { LEAST_BYTES = 256 * 1024, LEAST_RPCS = 8, SLOW = REPORT_SLOW_RATE };
-    const struct report_moved *moved = &c->moved[to_server];
-    double rate = moved->ns > 0 ? (double)moved->bytes / report_seconds(moved->ns) : SLOW;
+    const struct report_moved *moved = &c->moved[to_server], *some = &c->slow_moved[to_server];
+    bool all = moves_slowly(moved) && moved->slow * 4 >= moved->rpcs * 3;
     struct report_cause *cause;
+    char when[80] = "";
 
-    if (moved->rpcs < LEAST_RPCS || moved->bytes < LEAST_BYTES || rate >= SLOW ||
-        moved->slow * 4 < moved->rpcs * 3 ||
-        (is_tcp(c) && report_ack_time(c, false, 25) >= REPORT_LONG_ACK_NS))
+    if (is_tcp(c) &&
+        (report_ack_time(c, false, 25) >= REPORT_LONG_ACK_NS || (!all && became_long(c, false))))
         return;
+    if (!all && (!moves_slowly(some) || report_moved_ns(some) < A_WHILE_NS))
+        return;
+    if (!all) {
+        moved = some;
+        tell_while(r, moved, when);
+    }
     cause = report_cause_add(r, CAUSE_TRANSFER, CONFIDENCE_MEDIUM);
     cause->rpcs = moved->rpcs;
     cause->time_ns = moved->ns;
+    cause->since_ns = moved->since_ns;
+    cause->until_ns = moved->latest_ns;
     cause->frame = moved->frame;
     snprintf(
         cause->text, sizeof(cause->text),
-        "Data towards the %s moves at %.3g MB/s on connection %u: %.3f s for %.3g MB of %" PRIu64
-        " RPC%s, from the first to the last packet of each, without any that was lost.",
-        to_server ? "server" : "client", rate / 1e6, (unsigned)c->pub.number,
-        report_seconds(moved->ns), (double)moved->bytes / 1e6, moved->rpcs, plural(moved->rpcs));
+        "Data towards the %s move%s at %.3g MB/s on connection %u%s: %.3f s for %.3g MB of %" PRIu64
+        " RPC%s%s, from the first to the last packet of each, without any that was lost.",
+        to_server ? "server" : "client", all ? "s" : "d",
+        (double)moved->bytes / report_seconds(moved->ns) / 1e6, (unsigned)c->pub.number, when,
+        report_seconds(moved->ns), (double)moved->bytes / 1e6, moved->rpcs, plural(moved->rpcs),
+        all ? "" : " one after the other");
     snprintf(cause->against, sizeof(cause->against),
-             "the line may be limited, or the %s be slow to send", to_server ? "client" : "server");
+             "the line may %s limited, or the %s %s slow to send", all ? "be" : "have been",
+             to_server ? "client" : "server", all ? "be" : "have been");
 }
 
 void causes_of_time(struct report *r, const struct report_connection *c)

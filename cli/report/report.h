@@ -228,7 +228,8 @@ struct report_acks {
 struct report_moved {
     uint64_t rpcs, bytes;
     uint64_t slow;     /* RPCs at less than REPORT_SLOW_RATE by themselves */
-    uint64_t frame;    /* of the first */
+    uint64_t frame;    /* of the first, ... */
+    int64_t since_ns;  /* ... and when it was sent */
     int64_t ns;        /* first to last packet of each, but for what an end waited for */
     int64_t latest_ns; /* the latest Reply: the time of several under way at once counts once */
 };
@@ -254,8 +255,10 @@ struct report_detail {
     struct latency acks, client_answers;
     struct report_slow_run slow_now[2], slow_longest[2]; /* of the client, the server */
     struct report_pauses pauses;
-    struct report_moved moved[2]; /* towards the client, the server */
-    uint32_t in_flight[2];        /* of each end, now */
+    struct report_moved moved[2]; /* towards the client, the server; ... */
+    /* ... RPCs one after the other, each of them slow by itself */
+    struct report_moved slow_moved_now[2], slow_moved_longest[2];
+    uint32_t in_flight[2]; /* of each end, now */
     int64_t in_flight_since_ns[2];
 };
 
@@ -321,6 +324,7 @@ struct report_connection {
     struct report_slow_run slow_acks[2];  /* the longest, of the client, the server */
     struct report_acks brief_acks[2];     /* or these, where there was no room */
     struct report_moved moved[2];         /* towards the client, the server */
+    struct report_moved slow_moved[2];    /* the longest time of slow ones alone; 0 RPCs: no room */
     struct rpcrdma_credit_result credits; /* of forward RPCs */
     bool has_credits;
     uint64_t at_limit; /* how often a limit of credits was reached, in both directions */
@@ -427,7 +431,7 @@ struct report_cause {
     enum report_cause_id id;
     enum report_confidence confidence;
     enum report_failure how;
-    int64_t since_ns, until_ns;         /* of a failure */
+    int64_t since_ns, until_ns;         /* of a failure, of a slow transfer */
     const struct report_connection *of; /* NULL: of the whole capture */
     GArray *connections; /* of several causes that are told as one, uint32_t; or NULL */
     uint32_t names;      /* another connection that is not kept; 0: none */
@@ -561,6 +565,11 @@ struct report_detail *report_detail(struct report *report, struct report_tally *
 void report_ack(struct report *report, struct report_tally *tally, bool server, int64_t ns);
 void report_move(struct report *report, struct report_tally *tally,
                  const struct rpcrdma_transaction *t);
+/* From the first Call to the latest Reply. */
+static inline int64_t report_moved_ns(const struct report_moved *moved)
+{
+    return time_less(moved->latest_ns, moved->since_ns);
+}
 /* missed.c: what that operation shows to be missing in what was sent towards this end. */
 bool report_missed_shows(const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 void report_missed(struct report *report, struct report_tally *tally,

@@ -147,23 +147,50 @@ void report_ack(struct report *r, struct report_tally *t, bool server, int64_t n
     }
 }
 
+static void move_add(struct report_moved *moved, const struct rpcrdma_transaction *rpc,
+                     uint64_t bytes, int64_t ns)
+{
+    if (moved->rpcs++ == 0) {
+        moved->frame = rpc->call_frame;
+        moved->since_ns = rpc->call_time_ns;
+    } else {
+        ns = MIN(ns, MAX(time_less(rpc->reply_time_ns, moved->latest_ns), 0));
+    }
+    moved->latest_ns = MAX(moved->latest_ns, rpc->reply_time_ns);
+    moved->bytes += bytes;
+    moved->ns = time_plus(moved->ns, ns);
+}
+
+/* The line may have been limited while it was captured. */
+static void note_slow_move(struct report_detail *detail, bool in,
+                           const struct rpcrdma_transaction *rpc, uint64_t bytes, int64_t ns)
+{
+    struct report_moved *now = &detail->slow_moved_now[in],
+                        *longest = &detail->slow_moved_longest[in];
+
+    move_add(now, rpc, bytes, ns);
+    if (report_moved_ns(now) > report_moved_ns(longest))
+        *longest = *now;
+}
+
 void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_transaction *rpc)
 {
     const struct rpcrdma_phases *phases = &rpc->phases;
     uint64_t in = rpc->read_chunk_length, out = rpc->write_chunk_length + rpc->reply_chunk_length;
+    uint64_t bytes = in + out;
     int64_t ns = phases->data_ns - phases->data_peer_ns;
     struct report_moved *moved;
+    bool slow;
 
     if (!phases->has_data || rpc->stalled_ns > 0 || phases->data_waiting_ns > 0 || ns <= 0 ||
         (in > 0) == (out > 0))
         return;
     moved = &moved_of(r, t)[in > 0];
-    moved->slow += (double)(in + out) * 1e9 < (double)ns * REPORT_SLOW_RATE;
-    if (moved->rpcs++ == 0)
-        moved->frame = rpc->call_frame;
-    else
-        ns = MIN(ns, MAX(time_less(rpc->reply_time_ns, moved->latest_ns), 0));
-    moved->latest_ns = MAX(moved->latest_ns, rpc->reply_time_ns);
-    moved->bytes += in + out;
-    moved->ns = time_plus(moved->ns, ns);
+    slow = (double)bytes * 1e9 < (double)ns * REPORT_SLOW_RATE;
+    moved->slow += slow;
+    move_add(moved, rpc, bytes, ns);
+    if (t->detail && slow)
+        note_slow_move(t->detail, in > 0, rpc, bytes, ns);
+    else if (t->detail)
+        t->detail->slow_moved_now[in > 0] = (struct report_moved){0};
 }

@@ -153,11 +153,11 @@ class Time(CommandTest):
             found = self.pulls('--slow', '100', reads=reads, answer_ns=answer * MS, ack_ns=150 * MS)
             self.assertEqual(sorted(cause['cause'] for cause in found), expected)
 
-    def transfer(self, writes, length, bytes_per_s):
-        """WRITEs whose Read responses pass so fast."""
+    def transfer(self, length, *speeds):
+        """WRITEs whose Read responses pass so fast, in bytes per second."""
         def say(c, _):
             c.null()
-            for _ in range(writes):
+            for bytes_per_s in speeds:
                 before = len(c.packets)
                 c.write((length,))
                 said = c.packets[before:]
@@ -237,11 +237,32 @@ class Time(CommandTest):
         self.assertEqual([cause['cause'] for cause in self.causes(say)], ['stalled-end'])
 
     def test_slow_transfer(self):
-        found = self.transfer(8, 32768, 125000)
+        found = self.transfer(32768, *[125000] * 8)
         self.assertEqual([(cause['cause'], cause['rpcs'], cause['connection']) for cause in found], [('slow-transfer', 8, 1)])
         self.assertRegex(found[0]['text'], r'Data towards the server moves at 0\.1[23]\d* MB/s on connection 1: [12]\.\d+ s for 0\.262 MB of 8 ')
         for writes, length, speed in ((7, 32768, 125000), (8, 16384, 125000), (8, 32768, 3 * 10**6)):
-            self.assertEqual(self.transfer(writes, length, speed), [])
+            self.assertEqual(self.transfer(length, *[speed] * writes), [])
+
+    def test_slow_transfer_for_a_while(self):
+        """A line is limited for a part of the capture: less than three in four RPCs are slow, but one after the other, for ten
+        seconds and more; or for less, or with quick ones between."""
+        quick = [3 * 10**6] * 40
+        for slow, expected in (([50000] * 20, [('slow-transfer', 20)]), ([50000] * 12, []),
+                               ([50000] * 10 + quick[:1] + [50000] * 10, [])):
+            found = self.transfer(32768, *quick, *slow, *quick)
+            self.assertEqual([(cause['cause'], cause['rpcs']) for cause in found], expected)
+        one, = self.transfer(32768, *quick, *[50000] * 20, *quick[:1], *[50000] * 10)
+        self.assertRegex(one['text'], r'^Data towards the server moved at 0\.04\d* MB/s on connection 1 from 0\.\d+ s into the capture on, '
+                                      r'for 1[3-6]\.\d s: 1[3-6]\.\d+ s for 0\.655 MB of 20 RPCs one after the other,')
+        lines = self.run_command('rpcs', '--json', os.path.join(self.folder, 'time.pcap')).splitlines()
+        self.assertEqual(one['frame'], json.loads(lines[41])['call_frame'])
+
+    def test_pause_beside_slow_transfer(self):
+        """Data that stood still when the transfer was not slow is not told by that."""
+        quick = [3 * 10**6] * 40
+        found = self.transfer(32768, *quick, *[50000] * 20, *quick, 20000)
+        self.assertEqual([cause['cause'] for cause in found], ['slow-transfer', 'stalled-end'])
+        self.assertEqual([cause['rpcs'] for cause in found], [20, 1])
 
 
 if __name__ == '__main__':
