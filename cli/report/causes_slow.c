@@ -195,8 +195,7 @@ static void slow_server_too(struct report *r, const struct report_periods *still
     stood_still = all_stood_still(slow, still);
     cause = add_slow(r, slow, true, lost || stood_still ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
     snprintf(cause->text, sizeof(cause->text),
-             "The server%s was slow, too: %s%" PRIu64
-             " RPC%s of %.3g s or more, of which nothing was "
+             "The server%s was slow: %s%" PRIu64 " RPC%s of %.3g s or more, of which nothing was "
              "sent again, took %s between the Call's arrival and the Reply, without "
              "RDMA.",
              who, report_not_looked_at(r) > 0 ? "at least " : "", slow->rpcs, plural(slow->rpcs),

@@ -95,7 +95,7 @@ class Slow(ConversationTest):
                 self.assertEqual(set(causes), {'lost-to-server', 'slow-server'})
                 self.assertEqual((causes['slow-server']['rpcs'], causes['slow-server']['confidence']), (6, 'medium'))
                 self.assertAlmostEqual(causes['slow-server']['cost_ns'], 6 * slow_ns, delta=SECOND // 100)
-                self.assertIn('The server was slow, too: 6 RPCs of 1 s or more, of which nothing was sent again',
+                self.assertIn('The server was slow: 6 RPCs of 1 s or more, of which nothing was sent again',
                               causes['slow-server']['text'])
 
         def as_long(c, _):
