@@ -378,6 +378,19 @@ void causes_of_lost_state(struct report *r, const struct report_connection *c)
                                 time_less(c->pub.first_time_ns, was->pub.life.last_call_ns), "");
 }
 
+/* Nothing was lost when its client closed it, before connection c took its place. Of the client's
+ * packets alone all Calls are without Reply, which says nothing: what it sent again since its last
+ * Call does. Over TCP its FIN may answer the server's. */
+static bool in_order_until_closed(const struct report_connection *was,
+                                  const struct report_connection *c)
+{
+    if (!report_one_way(was))
+        return !c->pub.life.has_down;
+    return was->pub.carrier != RPCRDMA_CARRIER_IWARP &&
+           was->trouble.resent_packets_ns[report_server_end(&was->pub)] <
+               was->pub.life.last_call_ns;
+}
+
 const struct report_connection *report_left_by_client(const struct report *r,
                                                       const struct report_connection *c)
 {
@@ -385,7 +398,7 @@ const struct report_connection *report_left_by_client(const struct report *r,
     const struct report_connection *was = report_numbered(r, life->previous);
     const struct rpcrdma_life *ended = was ? &was->pub.life : NULL;
 
-    if (!was || report_end_told(was) || c->trouble.resent > 0 || life->has_down ||
+    if (!was || report_end_told(was) || c->trouble.resent > 0 || !in_order_until_closed(was, c) ||
         !ended->has_xid || !life->has_xid || !rpcrdma_xids_go_on(ended->last_xid, life->first_xid))
         return NULL; /* or of another mount */
     if ((ended->ended != RPCRDMA_ENDED_DISCONNECTED && ended->ended != RPCRDMA_ENDED_CLOSED &&
@@ -400,6 +413,7 @@ void causes_of_client_restart(struct report *r, const struct report_connection *
     const struct report_connection *was = report_left_by_client(r, c);
     const struct rpcrdma_life *ended = was ? &was->pub.life : NULL;
     int64_t gap = was ? c->pub.first_time_ns - ended->ended_ns : 0;
+    bool half = was && report_one_way(was);
     struct report_cause *cause;
     guint beside;
 
@@ -413,10 +427,13 @@ void causes_of_client_restart(struct report *r, const struct report_connection *
     snprintf(cause->text, sizeof(cause->text),
              "The client closed connection %u %.1f s after its last Call, and went on with the "
              "same mount %.1f s later on connection %u: %sit was told "
-             "to reconnect. Neither the path nor the server was down.",
+             "to reconnect.%s",
              (unsigned)was->pub.number,
              report_seconds(MAX(ended->ended_ns - ended->last_call_ns, 0)), report_seconds(gap),
-             (unsigned)c->pub.number, beside > 0 ? "" : "its adapter was restarted, or ");
-    snprintf(cause->against, sizeof(cause->against),
-             "it may have had nothing to ask for meanwhile");
+             (unsigned)c->pub.number, beside > 0 ? "" : "its adapter was restarted, or ",
+             half ? " What the server did was not captured."
+                  : " Neither the path nor the server was down.");
+    snprintf(
+        cause->against, sizeof(cause->against), "it may have had nothing to ask for meanwhile%s",
+        half ? "; or the server, or the path, was down, as one direction only was captured" : "");
 }

@@ -63,6 +63,42 @@ class OneWay(ConversationTest):
         self.assertIn('one direction only', report['causes'][0]['text'])
         self.assertEqual(report['verdict'], 'undecided')
 
+    def test_client_restart_in_one_direction(self):
+        """The client's packets alone: its DREQ soon after its last Call, and seconds later a new REQ and XIDs that go on. Not where
+        it sent that Call again before, nor long after the Call, nor with other XIDs, nor over TCP, whose FIN may answer the
+        server's."""
+        def restart(c, again=0, idle=0, other=0, tcp=False):
+            if tcp:
+                rules_iwarp.over_iwarp(c)
+            for _ in range(3):
+                c.null()
+            if again:
+                c.call(rule_talk.NULL)
+            call = next(p for p in reversed(c.packets) if roce_source(p) == rule_talk.CLIENT and len(p.data) > 90)
+            for _ in range(again):
+                c.clock.now += 10**9
+                c.packets.append(call._replace(time_ns=c.clock.tick()))
+            c.clock.now += idle * 10**9
+            c.talk.disconnect()
+            c.clock.now += 6 * 10**9
+            next_one = c.beside(2)
+            next_one.xid = c.xid + other
+            if tcp:
+                rules_iwarp.over_iwarp(next_one)
+            for _ in range(3):
+                next_one.null()
+                c.clock.now += 2 * 10**9
+            c.packets[:] = [packet for packet in c.packets if roce_source(packet) == rule_talk.CLIENT]
+
+        first, lacks = self.report(lambda c, _: restart(c))['causes']
+        self.assertEqual((first['cause'], first['confidence'], lacks['cause']), ('client-restarted', 'medium', 'capture-incomplete'))
+        self.assertAlmostEqual(first['cost_ns'], 6 * 10**9, delta=10**7)
+        self.assertIn('its adapter was restarted, or it was told to reconnect. What the server did was not captured.', first['text'])
+        self.assertIn('one direction only was captured', first['against'])
+        for fields in ({'again': 3}, {'idle': 61}, {'other': 1 << 20}, {'tcp': True}):
+            causes = [one['cause'] for one in self.report(lambda c, _, fields=fields: restart(c, **fields))['causes']]
+            self.assertNotIn('client-restarted', causes, fields)
+
     def test_restart_in_one_direction(self):
         """The client's packets alone: an acknowledged DREQ of the server's, attempts to connect whose answers are missing, and
         the connection that took the place."""
