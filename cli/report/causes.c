@@ -197,11 +197,11 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     /* what was under way when the capture ended is not late */
     bool open = c->pub.life.ended == RPCRDMA_ENDED_NOT;
     int64_t until_ns = open ? report_now_ns(r) : c->pub.life.ended_ns;
-    uint64_t n = open ? own->late : own->calls;
+    uint64_t n = open ? own->late : own->calls - own->gone;
     struct report_cause *cause;
     char silent[80] = "", waited[80] = "", had[64] = "";
 
-    n -= MIN(own->explained + own->gone, n);
+    n -= MIN(own->explained, n);
     if (n == 0 || sent_again(r, c) || report_one_way(c) ||
         told_as_failed(r, c, own->since_ns, until_ns))
         return;

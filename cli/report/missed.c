@@ -8,6 +8,8 @@
  * so. With Calls in their order, that is the one with the least (its number - what was missing
  * before it).
  *
+ * A Call whose caller is gone, or whose Reply was never acknowledged, needs no explanation by that.
+ *
  * A Call that had waited for a second and more when the first of it was missing is not among them:
  * that it may have been answered then is no excuse.
  */
@@ -135,19 +137,24 @@ static bool waited(const struct report_tally *tally, struct report_unanswered *w
     return true;
 }
 
+/* Those that need an explanation by what is missing. */
+static uint64_t to_explain(const struct report_unanswered *without)
+{
+    return without->calls - without->gone - without->waited;
+}
+
 void report_missed_answer(const struct report_tally *tally, struct report_unanswered *without,
                           const struct rpcrdma_transaction *t)
 {
     const struct report_missed *missed = tally->trouble->missed;
     int64_t least;
 
-    without->caller_end = t->caller_end;
     if (waited(tally, without, t))
         return;
-    least = (int64_t)(without->calls - without->waited);
+    least = (int64_t)to_explain(without);
     if (t->caller_end >= 0)
         least -= (int64_t)missing_before(missed[t->caller_end].moments, t->call_time_ns);
-    if (without->calls - without->waited > 1 && least >= without->least)
+    if (to_explain(without) > 1 && least >= without->least)
         return;
     without->least = least;
     without->least_frame = t->call_frame;
@@ -202,7 +209,8 @@ void report_missed_end(struct report *r, struct report_connection *c)
 {
     for (int i = 0; i < 2; i++) {
         struct report_unanswered *without = &c->trouble.unanswered[i];
-        int64_t calls = (int64_t)(without->calls - without->waited), left, more, waited;
+        int64_t calls = (int64_t)to_explain(without);
+        int64_t left, more, waited;
         int end = without->caller_end;
 
         r->under_way_silent |= without->under_way_silent;
@@ -228,7 +236,7 @@ void report_missed_end(struct report *r, struct report_connection *c)
         left += waited;
         without->unseen = MIN(unseen(r, c, end, without), (uint64_t)left);
         left -= (int64_t)without->unseen;
-        without->explained = without->calls - (uint64_t)left;
+        without->explained = without->calls - without->gone - (uint64_t)left;
         r->under_way += MIN(without->under_way, (uint64_t)left);
     }
     forget(r, &c->trouble.missed[0]);

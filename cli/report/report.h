@@ -77,22 +77,25 @@ struct report_rpc {
 
 /* Calls of one end without a Reply. */
 struct report_unanswered {
-    uint64_t calls, frame; /* of the first that is not `gone`, if there is one */
-    int64_t since_ns;      /* that was sent then */
-    uint64_t late;         /* of those: a second old and more when nothing followed any more */
-    uint64_t held;         /* of those: acknowledged, so that the other end had them */
-    /* of those: none that was sent a second or more after them was answered; the latest of these */
-    uint64_t last_calls, last_held;
-    /* of calls: that were sent less than REPORT_RETRIES times, and less than a second before the
-     * last packet towards the caller was captured, or later */
-    uint64_t behind;
+    uint64_t calls;
     /* of calls: the Reply was sent and never acknowledged, or the caller answered nothing any more:
      * they say nothing of the other end */
     uint64_t gone;
-    uint64_t dropped;      /* of calls: neither acknowledged nor sent again, for REPORT_RESEND_NS */
-    uint64_t under_way;    /* of calls: when the capture ended, less than a second old */
-    bool under_way_silent; /* of one of these the Ack was the connection's last packet */
+    uint64_t frame;   /* of the first that is not gone, if there is one */
+    int64_t since_ns; /* that was sent then */
+    uint64_t held;    /* of calls: acknowledged, so that the other end had them */
+    /* of calls: none that was sent a second or more after them was answered; the latest of these */
+    uint64_t last_calls, last_held;
     int64_t last_ns;
+    int caller_end;
+    /* What follows is of those that are not gone. */
+    uint64_t late; /* a second old and more when nothing followed any more */
+    /* sent less than REPORT_RETRIES times, and less than a second before the last packet towards
+     * the caller was captured, or later */
+    uint64_t behind;
+    uint64_t dropped;      /* neither acknowledged nor sent again, for REPORT_RESEND_NS */
+    uint64_t under_way;    /* when the capture ended, less than a second old */
+    bool under_way_silent; /* of one of these the Ack was the connection's last packet */
     /* What the capture lacks explains so many: see missed.c. How many there are up to one of them,
      * less what was missing before it, at least; the frame of that one */
     uint64_t explained, least_frame;
@@ -100,9 +103,8 @@ struct report_unanswered {
     uint64_t
         unseen; /* of explained: what was sent behind the last that was answered is not known */
     int64_t least;
-    int caller_end;
-    /* Of calls: a second and more passed before anything that may have answered them was missing.
-     * The first, how many, and how long that was at least where something was; 0: nothing was */
+    /* A second and more passed before anything that may have answered them was missing. The first,
+     * how many, and how long that was at least where something was; 0: nothing was */
     uint64_t waited, waited_frame;
     int64_t waited_since_ns, waited_ns;
 };

@@ -158,14 +158,16 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
     without->calls += none;
     without->gone += in_vain;
     if (none)
+        without->caller_end = t->caller_end;
+    if (none && !in_vain)
         report_missed_answer(tally, without, t);
-    late = none && time_less(report_now_ns(r), t->call_time_ns) >= SECOND;
+    late = none && !in_vain && time_less(report_now_ns(r), t->call_time_ns) >= SECOND;
     without->late += late;
-    if (none && !late && !transaction_is_callback(t))
+    if (none && !in_vain && !late && !transaction_is_callback(t))
         note_under_way(r, tally->trouble, without, t);
     without->held += held;
-    without->behind += none && behind(t);
-    without->dropped += none && dropped(r, tally->trouble, t);
+    without->behind += none && !in_vain && behind(t);
+    without->dropped += none && !in_vain && dropped(r, tally->trouble, t);
     if (time_less(tally->answered_ns, since_begun(t)) >= SECOND)
         return; /* others were answered since */
     without->last_calls += none;
