@@ -386,6 +386,41 @@ class Slow(ConversationTest):
             for behind in beside:
                 self.assertNotIn('while data moved', str(self.pause(name, behind, 5 * SECOND)['causes']))
 
+    def test_reply_in_vain(self):
+        """A Call had no Reply, and others were answered for long behind it. The Reply to a later one was sent again and never
+        acknowledged; that one needs no explanation by what is missing, which is not taken for the other's, either."""
+        for missing in (False, True):
+            first = []
+
+            def say(c, _, missing=missing, first=first):
+                c.null()
+                first.append(len(c.packets) + 1)
+                c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                for _ in range(3):
+                    c.clock.now += SECOND
+                    c.null()
+                xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                if missing:
+                    c.call(rule_talk.NULL, sender=c.server)
+                    del c.packets[-2:]
+                    c.null()  # whose Ack shows that
+                c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+                c.packets.pop()
+                reply = c.packets[-1]
+                c.clock.now += 2 * SECOND
+                c.packets.append(reply._replace(time_ns=c.clock.tick()))
+                c.clock.now += 20 * SECOND
+                c.talk.disconnect()
+                again = c.beside(2)
+                again.xid = c.xid
+                for _ in range(3):
+                    again.null()
+            causes = {one['cause']: one for one in self.report(say)['causes']}
+            with self.subTest(missing=missing):
+                self.assertIn('unanswered', causes)
+                self.assertEqual((causes['unanswered']['rpcs'], causes['unanswered']['frame']), (1, first[0]))
+                self.assertAlmostEqual(causes['unanswered']['cost_ns'], 25 * SECOND, delta=SECOND // 10)
+
 
 if __name__ == '__main__':
     unittest.main()
