@@ -10,6 +10,7 @@
 
 #include "keyed_hash.h"
 #include "report/causes.h"
+#include "report/opened.h"
 
 enum { ANY_PORT = 0x10000 };
 
@@ -28,12 +29,12 @@ struct report_attempts {
     uint64_t others_accepted; /* frame of the latest that there was no room for; 0: none */
 };
 
-static guint service_hash(gconstpointer service)
+guint report_service_hash(gconstpointer service)
 {
     return keyed_hash(service, sizeof(struct report_service));
 }
 
-static gboolean service_equal(gconstpointer a, gconstpointer b)
+gboolean report_service_equal(gconstpointer a, gconstpointer b)
 {
     return memcmp(a, b, sizeof(struct report_service)) == 0;
 }
@@ -53,6 +54,11 @@ static void set_service(struct report_service *service, const struct rpcrdma_con
     service->port = port;
 }
 
+void report_service_of(struct report_service *service, const struct rpcrdma_connection *c)
+{
+    set_service(service, c, true, c->service_port);
+}
+
 static void free_tries(gpointer p)
 {
     struct report_tries *tries = p;
@@ -67,8 +73,8 @@ void report_attempts_begin(struct report *r)
     struct report_attempts *a = r->attempts = g_new0(struct report_attempts, 1);
 
     a->most = r->most_connections;
-    a->tries = g_hash_table_new_full(service_hash, service_equal, NULL, free_tries);
-    a->accepted = g_hash_table_new_full(service_hash, service_equal, NULL, g_free);
+    a->tries = g_hash_table_new_full(report_service_hash, report_service_equal, NULL, free_tries);
+    a->accepted = g_hash_table_new_full(report_service_hash, report_service_equal, NULL, g_free);
 }
 
 void report_attempts_end(struct report *r)
@@ -114,7 +120,7 @@ static bool is_tried(const struct report_tries *tries, const struct report_servi
 
     if (same.port == 0 || tries->service.port == 0)
         same.port = tries->service.port;
-    return service_equal(&same, &tries->service);
+    return report_service_equal(&same, &tries->service);
 }
 
 static void accept_tries(struct report_attempts *a, const struct rpcrdma_connection *c)
@@ -126,7 +132,7 @@ static void accept_tries(struct report_attempts *a, const struct rpcrdma_connect
 
     if (g_hash_table_size(a->tries) == 0)
         return;
-    set_service(&service, c, true, c->service_port);
+    report_service_of(&service, c);
     if (service.port == 0) {
         g_hash_table_iter_init(&each, a->tries);
         while (g_hash_table_iter_next(&each, &one, NULL)) {
@@ -178,13 +184,23 @@ static void find_others(const struct report_attempts *a, struct report_tries *tr
     tries->other = last && last->frame >= tries->first_begun ? last->connection : 0;
 }
 
+/* By TCP, behind the last attempt. */
+static void find_opened(const struct report *r, struct report_tries *tries)
+{
+    const struct report_opened *opened = report_opened_of(r, &tries->service);
+    bool since = opened && opened->frame > tries->last_frame;
+
+    tries->opened_frame = since ? opened->frame : 0;
+    tries->opened_ns = since ? opened->time_ns : 0;
+}
+
 /* What follows an attempt tells what became of it; and what is open beside is of use. */
 static void follow(struct report_attempts *a, const struct rpcrdma_connection *c, bool accepted)
 {
     struct report_service service;
     struct report_tries *tries;
 
-    set_service(&service, c, true, c->service_port);
+    report_service_of(&service, c);
     tries = g_hash_table_lookup(a->tries, &service);
     if (!tries)
         return;
@@ -222,7 +238,7 @@ static struct report_tries *tries_of(struct report_attempts *a, const struct rpc
     struct report_service service;
     struct report_tries *tries;
 
-    set_service(&service, c, true, c->service_port);
+    report_service_of(&service, c);
     tries = g_hash_table_lookup(a->tries, &service);
     if (tries)
         g_queue_unlink(&a->by_age, &tries->age);
@@ -259,6 +275,7 @@ static void begin(struct report_tries *tries, const struct rpcrdma_connection *c
 bool report_attempt(struct report *r, const struct rpcrdma_connection *c)
 {
     struct report_attempts *a = r->attempts;
+    const struct report_opened *opened;
     struct report_tries *tries;
     bool accepted = c->life.established_frame != 0 || c->messages > 0;
 
@@ -273,6 +290,9 @@ bool report_attempt(struct report *r, const struct rpcrdma_connection *c)
         a->left_out++;
         return false;
     }
+    opened = report_opened_of(r, &tries->service);
+    if (opened)
+        tries->accepted = MAX(tries->accepted, opened->before);
     if (tries->attempts == 0 || tries->accepted >= tries->first_begun)
         begin(tries, c);
     tries->attempts++;
@@ -293,7 +313,7 @@ bool report_attempt_takes(struct report *r, struct report_connection *c)
     struct report_service service;
     struct report_tries *tries;
 
-    set_service(&service, &c->pub, true, c->pub.service_port);
+    report_service_of(&service, &c->pub);
     tries = g_hash_table_lookup(r->attempts->tries, &service);
     if (!tries || tries->first != c->pub.number || tries->own)
         return false;
@@ -319,9 +339,11 @@ GList *report_tries(const struct report *r)
         struct report_tries *tries = one;
 
         find_others(r->attempts, tries);
+        find_opened(r, tries);
         tries->some_before = tries->accepted >= tries->first_begun; /* it was known late */
         if (!tries->followed && tries->accepted < tries->last_begun &&
-            !(tries->others && tries->attempts == 1)) /* which shows nothing of the server */
+            /* one shows nothing of the server then */
+            !((tries->others || tries->opened_frame != 0) && tries->attempts == 1))
             found = g_list_prepend(found, tries);
     }
     return g_list_sort(found, by_last);

@@ -32,11 +32,19 @@ struct report_tries {
     uint32_t other;                /* the latest; 0: not known which */
     uint32_t open;                 /* the same client's, accepted; 0: none */
     uint64_t open_until;           /* its last frame */
+    uint64_t opened_frame;         /* since the last TCP was opened for another; 0: it was not */
+    int64_t opened_ns;
     /* how the last was refused */
     enum rpcrdma_ended ended;
     enum rpcrdma_carrier carrier;
     uint16_t reject_reason, port;
 };
+
+/* The keys' hash and GEqualFunc. */
+guint report_service_hash(gconstpointer service);
+gboolean report_service_equal(gconstpointer a, gconstpointer b);
+/* What its client asked for. */
+void report_service_of(struct report_service *service, const struct rpcrdma_connection *c);
 
 void report_attempts_begin(struct report *r);
 void report_attempts_end(struct report *r);

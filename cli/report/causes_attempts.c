@@ -8,6 +8,7 @@
 #include "out/address.h"
 #include "report/attempts.h"
 #include "report/causes.h"
+#include "times.h"
 
 /* How, and what it means. */
 static void tell_reason(const struct report_tries *tries, char text[200])
@@ -70,16 +71,55 @@ static void tell_others(const struct report_tries *tries, struct report_cause *c
              which);
 }
 
+/* How long the client had no connection, as far as it shows. */
+static int64_t tried_ns(const struct report_tries *tries)
+{
+    int64_t until_ns = tries->opened_frame != 0 ? tries->opened_ns : tries->last_ns;
+
+    return MAX(time_less(until_ns, tries->first_ns), 0);
+}
+
+/* "none was accepted since" */
+static void tell_since(const struct report_tries *tries, char text[96])
+{
+    const char *of_whom = !tries->others                            ? ""
+                          : tries->carrier == RPCRDMA_CARRIER_IWARP ? " of this client's by TCP"
+                                                                    : " of this client's";
+
+    if (tries->opened_frame != 0)
+        snprintf(text, 96, "it accepted TCP %.1f s after the last of these, in frame %" PRIu64,
+                 report_seconds(time_less(tries->opened_ns, tries->last_ns)), tries->opened_frame);
+    else
+        snprintf(text, 96, "none%s was accepted since", of_whom);
+}
+
+static void tell_against(const struct report_tries *tries, uint32_t open,
+                         struct report_cause *cause)
+{
+    if (tries->opened_frame != 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "what followed could not be read as RPC-over-RDMA (packets may be cut): it may "
+                 "have been restarted, and be in use again");
+    else if (open != 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "connection %u of the same hosts was in use meanwhile: it may be one too many",
+                 (unsigned)open);
+    else if (tries->others)
+        tell_others(tries, cause);
+    else if (tries->attempts == 1)
+        snprintf(cause->against, sizeof(cause->against),
+                 "it was tried once: the client may take another port, or TCP");
+}
+
 /* Of several each is told by its hosts. */
 static void connection_refused(struct report *r, GList *all, const struct report_tries *tries,
                                bool several)
 {
     const uint32_t open = open_beside(all, tries);
     struct report_cause *cause;
-    const char *of_whom = !tries->others                            ? ""
-                          : tries->carrier == RPCRDMA_CARRIER_IWARP ? " of this client's by TCP"
-                                                                    : " of this client's";
-    char reason[200], tried[48] = "an attempt", within[64] = "";
+    const bool sure =
+        tries->attempts > 1 && open == 0 && !tries->others && tries->opened_frame == 0;
+    char reason[200], tried[48] = "an attempt", within[64] = "", since[96];
     char server[ADDRESS_SIZE + 8] = "", client[ADDRESS_SIZE + 8] = "", address[ADDRESS_SIZE];
 
     tell_reason(tries, reason);
@@ -92,11 +132,10 @@ static void connection_refused(struct report *r, GList *all, const struct report
     }
     r->about = tries->own ? tries->own
                           : g_hash_table_lookup(r->connections, GUINT_TO_POINTER(tries->first));
-    cause = report_cause_add(
-        r, CAUSE_CONNECTION_REFUSED,
-        tries->attempts > 1 && open == 0 && !tries->others ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    cause =
+        report_cause_add(r, CAUSE_CONNECTION_REFUSED, sure ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     r->about = NULL;
-    cause->time_ns = MAX(tries->last_ns - tries->first_ns, 0);
+    cause->time_ns = tried_ns(tries);
     cause->frame = tries->first_frame;
     cause->count = tries->attempts > 1 && tries->some_before ? 0 : tries->attempts;
     if (tries->attempts > 1 && tries->some_before) {
@@ -104,20 +143,14 @@ static void connection_refused(struct report *r, GList *all, const struct report
     } else if (tries->attempts > 1) {
         snprintf(tried, sizeof(tried), "%s%" PRIu64 " attempts", tries->late ? "at least " : "",
                  tries->attempts);
-        snprintf(within, sizeof(within), " within %.1f s", report_seconds(cause->time_ns));
+        snprintf(within, sizeof(within), " within %.1f s",
+                 report_seconds(MAX(time_less(tries->last_ns, tries->first_ns), 0)));
     }
+    tell_since(tries, since);
     snprintf(cause->text, sizeof(cause->text),
-             "The server%s refused %s%s to connect%s (%s), and none%s was accepted since.", server,
-             tried, client, within, reason, of_whom);
-    if (open != 0)
-        snprintf(cause->against, sizeof(cause->against),
-                 "connection %u of the same hosts was in use meanwhile: it may be one too many",
-                 (unsigned)open);
-    else if (tries->others)
-        tell_others(tries, cause);
-    else if (tries->attempts == 1)
-        snprintf(cause->against, sizeof(cause->against),
-                 "it was tried once: the client may take another port, or TCP");
+             "The server%s refused %s%s to connect%s (%s), and %s.", server, tried, client, within,
+             reason, since);
+    tell_against(tries, open, cause);
 }
 
 /* Of one server's port. */

@@ -8,6 +8,7 @@
 #include "keyed_hash.h"
 #include "report/attempts.h"
 #include "report/later.h"
+#include "report/opened.h"
 #include "rule_set.h"
 #include "times.h"
 #include "wire/cursor.h"
@@ -156,6 +157,7 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
 
     if (r->place != 0)
         note_place(r);
+    report_opened_op(r, op);
     if (!missed && !refuses && (!path || path->retransmitted == 0))
         return;
     connection = pipeline_connection(r->pipeline, op);

@@ -12,6 +12,7 @@
 #include "out/connection.h"
 #include "report/attempts.h"
 #include "report/causes.h"
+#include "report/opened.h"
 #include "report/tallies.h"
 #include "times.h"
 
@@ -35,6 +36,7 @@ void report_keeping_begin(struct report *r, size_t max_bytes)
     g_queue_init(&r->one_ways);
     r->busy = g_sequence_new(NULL);
     report_attempts_begin(r);
+    report_opened_begin(r);
 }
 
 void report_keeping_end(struct report *r)
@@ -46,6 +48,7 @@ void report_keeping_end(struct report *r)
     g_queue_clear(&r->one_ways);
     g_sequence_free(r->busy);
     report_attempts_end(r);
+    report_opened_end(r);
     g_free(r->gone);
     g_hash_table_destroy(r->connections);
     g_hash_table_destroy(r->tallies);

@@ -497,6 +497,7 @@ struct report {
     struct report_let_go let_go;
     struct report_gone *gone; /* the last of these, by number % REPORT_GONE; NULL: none yet */
     struct report_attempts *attempts;
+    GHashTable *opened;            /* see opened.h */
     guint attempts_counted;      /* of those that gave way: causes count them all the same */
     uint32_t n_connections;      /* that there are: the highest number */
     GHashTable *terminate_codes; /* of RDMAP's Terminate: what each that was met means, static */

@@ -256,6 +256,45 @@ class Attempts(CommandTest):
                     c.clock.now += SECOND
             self.only(talk, 'The server refused 3 attempts to connect within 2.0 s ' + words)
 
+    def over_tcp(self, c, number, refused):
+        """An attempt that a RST answers; or a connection of which each packet was cut within its headers behind TCP's."""
+        one = c if number == 1 else c.beside(number)
+        one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+        if refused:
+            one.talk.segment(one.client, flags=SYN)
+            one.talk.segment(one.server, flags=RST | ACK, seq=0)
+        else:
+            at = len(c.packets)
+            one.null()
+            c.packets[at:] = [packet._replace(data=packet.data[:60]) for packet in c.packets[at:]]
+        c.clock.now += SECOND
+
+    def test_accepted_and_not_read(self):
+        """What the server accepts by TCP in the end, and of which nothing can be read, is no refusal; others behind it are."""
+        def talk(c, _, course):
+            for number, refuses in enumerate(course, 1):
+                self.over_tcp(c, number, refuses == 'r')
+        cause = self.only(lambda c, _: talk(c, _, 'rrro'), 'The server refused 3 attempts to connect within 2.0 s', 'medium')
+        self.assertIn("and it accepted TCP 1.0 s after the last of these, in frame 8.", cause['text'])
+        self.assertIn('could not be read as RPC-over-RDMA', cause['against'])
+        self.assertEqual(cause['cost_ns'] // (SECOND // 10), 30)
+        cause = self.only(lambda c, _: talk(c, _, 'rrrorrorr'), 'The server refused 2 attempts to connect within 1.0 s')
+        self.assertEqual((cause['connection'], cause.get('against')), (6, None))
+        self.assertEqual(self.report(lambda c, _: talk(c, _, 'ro'))[0]['causes'], [])
+
+    def test_accepted_and_reset(self):
+        """TCP is accepted, and reset behind MPA's Request: that opened nothing."""
+        def talk(c, _):
+            for number in range(1, 4):
+                one = c if number == 1 else c.beside(number)
+                one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+                one.talk.connect(None)
+                del c.packets[-2:]
+                one.talk.segment(one.server, flags=RST | ACK)
+                c.clock.now += SECOND
+        self.only(talk, 'The server refused 3 attempts to connect within 2.0 s (it accepted TCP on port 20049, and reset it before '
+                        'MPA), and none was accepted since.')
+
     def test_no_such_thing(self):
         """One was accepted later; the client refused what it did not want any more; another service's port."""
         def accepted(c, _):
