@@ -123,6 +123,23 @@ void report_slow_add(struct report_slow *sum, const struct report_slow *one)
     report_periods_add(&sum->periods, &one->periods);
 }
 
+/* How long an RPC may take for losses before the place of capture, as those that were seen tell. A
+ * queue pair has one timer for both ends: another loss takes as long again. TCP's timers are each
+ * end's own, and double (RFC 6298 section 5.5): 0.2 s becomes 0.6 s. What the other end sent again
+ * during the RPC is part of what it was stalled for. */
+static int64_t longest_loss(const struct report_connection *c, int towards)
+{
+    enum { AGAIN = 2, DOUBLED = 1 + 2 };
+    const bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
+    int64_t longest = 0;
+
+    for (int end = 0; end < 2; end++) /* what was sent again, and Read requests that were */
+        if (!tcp || end == towards)
+            longest =
+                MAX(longest, MAX(c->path[end].longest_wait_ns, c->path[end].asked_longest_ns));
+    return longest * (tcp ? DOUBLED : AGAIN);
+}
+
 /* What is lost before the place of capture looks like a slow server, or like data that stood still:
  * what is missing here of what that end sent, and times that are no longer than those of losses.
  * Not of RPCs long after any. */
@@ -130,13 +147,9 @@ static bool losses_explain(const struct report_connection *c, const struct repor
                            int towards)
 {
     const struct rpcrdma_path *path = &c->path[towards];
-    int64_t longest = 0;
 
-    for (int end = 0; end < 2; end++) /* what was sent again, and Read requests that were */
-        longest = MAX(longest, MAX(c->path[end].longest_wait_ns, c->path[end].asked_longest_ns));
-    return c->pub.carrier == RPCRDMA_CARRIER_IWARP
-               ? path->retransmitted + path->lost > 0
-               : path->lost > path->lost_behind || slow->ns / 2 / (int64_t)slow->rpcs < longest;
+    return path->lost > path->lost_behind ||
+           slow->ns / (int64_t)slow->rpcs < longest_loss(c, towards);
 }
 
 /* What one connection has of RPCs that an end was slow to answer, and that nothing else explains.

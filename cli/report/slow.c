@@ -191,23 +191,27 @@ static bool note_paused(struct report *r, const struct rpcrdma_transaction *t)
     return true;
 }
 
-/* Those of the last minute and more may turn out to be beside a loss. */
-static struct report_slow *apart(struct report_trouble *trouble, int64_t time_ns)
+/* Those of the last minute and more may turn out to be beside a loss; those before will not. */
+static void let_age(struct report_trouble *trouble, int64_t time_ns)
 {
     struct report_slow *slow = trouble->slow_apart;
+    int64_t age_ns = time_less(time_ns, trouble->slow_apart_ns);
+    bool long_ago = age_ns > 2 * REPORT_LOSSES_NS;
 
-    if (time_less(time_ns, trouble->slow_apart_ns) > REPORT_LOSSES_NS) {
-        report_slow_add(&slow[0], &slow[1]);
-        slow[1] = slow[2];
-        slow[2] = (struct report_slow){0};
-        trouble->slow_apart_ns = time_ns;
-    }
-    return &slow[2];
+    if (age_ns <= REPORT_LOSSES_NS)
+        return;
+    report_slow_add(&slow[0], &slow[1]);
+    slow[1] = (struct report_slow){0};
+    report_slow_add(&slow[long_ago ? 0 : 1], &slow[2]);
+    slow[2] = (struct report_slow){0};
+    trouble->slow_apart_ns =
+        long_ago ? time_ns : time_plus(trouble->slow_apart_ns, REPORT_LOSSES_NS);
 }
 
 void report_note_loss(struct report_trouble *trouble, int end, int64_t time_ns)
 {
     trouble->resent_packets_ns[end] = time_ns;
+    let_age(trouble, time_ns);
     for (int i = 1; i < 3; i++) {
         report_slow_add(&trouble->slow_server, &trouble->slow_apart[i]);
         trouble->slow_apart[i] = (struct report_slow){0};
@@ -229,10 +233,12 @@ static void note_slow_server(struct report *r, const struct rpcrdma_transaction 
     if (!trouble || t->phases.server_ns < SECOND)
         return;
     resent_ns = MAX(trouble->resent_packets_ns[0], trouble->resent_packets_ns[1]);
-    note_responder(time_less(t->call_time_ns, resent_ns) > REPORT_LOSSES_NS
-                       ? apart(trouble, t->call_time_ns)
-                       : &trouble->slow_server,
-                   t, t->phases.server_ns);
+    if (time_less(t->call_time_ns, resent_ns) > REPORT_LOSSES_NS) {
+        let_age(trouble, t->reply_time_ns);
+        note_responder(&trouble->slow_apart[2], t, t->phases.server_ns);
+    } else {
+        note_responder(&trouble->slow_server, t, t->phases.server_ns);
+    }
 }
 
 /* No part of it is long, but all of them are. */

@@ -112,6 +112,33 @@ class Slow(ConversationTest):
                     slow(c, 3 * SECOND)
         self.assertEqual([one['cause'] for one in self.report(as_long)['causes']], ['lost-to-server'])
 
+    def slow_beside_loss(self, iwarp, of_call, loss_ms, after):
+        """The server takes 4 s for an RPC; so many seconds after that a loss costs another one so long. Is the server slow?"""
+        def talk(c, _):
+            if iwarp:
+                rules_iwarp.over_iwarp(c)
+            for number in range(60):
+                c.null()
+                if number == 20:
+                    slow(c, 4 * SECOND)
+                if number == 30:
+                    c.clock.now += after * SECOND
+                    lose(c, loss_ms * SECOND // 1000, of_call)
+        return 'slow-server' in [one['cause'] for one in self.report(talk)['causes']]
+
+    def test_slow_beside_loss_of_tcp(self):
+        """A loss towards the client is no reason for an RPC that took far longer; one that took as long may be. What was lost towards
+        the server at another time tells nothing of Replies."""
+        for of_call, loss_ms, expected in ((False, 200, True), (False, 2000, False), (True, 3000, True)):
+            with self.subTest(of_call=of_call, loss_ms=loss_ms):
+                self.assertEqual(self.slow_beside_loss(True, of_call, loss_ms, 10), expected)
+
+    def test_slow_long_before_loss(self):
+        """More than two minutes before a loss of nearly that length."""
+        for after, expected in ((10, False), (59, False), (125, True), (600, True)):
+            with self.subTest(after=after):
+                self.assertEqual(self.slow_beside_loss(False, True, 3000, after), expected)
+
     def test_as_long_as_data_asked_for_again(self):
         """The server asks twice again for a WRITE's data, of which it got the first packet. One GETATTR took as long: it may have been
         lost likewise before the place of capture. One that took more than twice as long was not."""
