@@ -154,20 +154,24 @@ static void given_up(struct report *r, const struct report_connection *c)
     const struct rpcrdma_life *life = &c->pub.life;
     uint64_t n = own->held - MIN(own->explained, own->held);
     struct report_cause *cause;
+    char first[48] = "";
 
     if (sent_again(r, c))
         return;
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
     cause->rpcs = n;
-    cause->time_ns = MAX(life->ended_ns - life->last_call_ns, 0);
+    cause->time_ns = MAX(time_less(life->ended_ns, own->since_ns), 0);
     cause->frame = own->frame;
+    if (n > 1)
+        snprintf(first, sizeof(first), "%.1f s after the first and ",
+                 report_seconds(cause->time_ns));
     snprintf(cause->text, sizeof(cause->text),
              "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
-             "%s, and got no Reply until the client closed the connection, %.1f s after the last. "
-             "The server was at work or stood still, or the client was told to give up; the path "
-             "was not down.",
-             n, plural(n), (unsigned)c->pub.number, n == 1 ? "it" : "them",
-             report_seconds(cause->time_ns));
+             "%s, and got no Reply until the client closed the connection, %s%.1f s after the "
+             "last. The server was at work or stood still, or the client was told to give up; the "
+             "path was not down.",
+             n, plural(n), (unsigned)c->pub.number, n == 1 ? "it" : "them", first,
+             report_seconds(MAX(time_less(life->ended_ns, life->last_call_ns), 0)));
     snprintf(cause->against, sizeof(cause->against), "a Reply may not have been captured");
 }
 

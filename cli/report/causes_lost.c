@@ -47,20 +47,27 @@ static int64_t silent_since(const struct report_connection *c)
     return since_ns;
 }
 
-/* Attempts, the last of which is connection c. */
-static void tell_attempts(const struct report_connection *c, const struct report_tried *tried,
-                          const char *others, struct report_cause *cause)
+/* Attempts, the last of which is connection c: nothing answered them as long as there was a
+ * capture. */
+static void tell_attempts(const struct report *r, const struct report_connection *c,
+                          const struct report_tried *tried, const char *others,
+                          struct report_cause *cause)
 {
-    char told[200];
+    int64_t since_ns = tried->first->pub.first_time_ns, last_ns = c->pub.last_time_ns;
+    int64_t until_ns = MAX(report_now_ns(r), last_ns);
+    char told[200], later[64] = "";
 
     cause->frame = tried->first->pub.first_frame;
-    report_cause_lasted(cause, REPORT_FAILED_ATTEMPTS, tried->first->pub.first_time_ns,
-                        c->pub.last_time_ns);
+    cause->time_ns = MAX(time_less(until_ns, since_ns), 0);
+    report_cause_lasted(cause, REPORT_FAILED_ATTEMPTS, since_ns, until_ns);
     report_tell_attempts(tried, tried->first->pub.number, told, sizeof(told));
+    if (time_less(until_ns, last_ns) >= SECOND)
+        snprintf(later, sizeof(later), ", nor in the %.1f s until the capture ended",
+                 report_seconds(time_less(until_ns, last_ns)));
     snprintf(cause->text, sizeof(cause->text),
-             "%s within %.1f s; the last was repeated %u time%s.%s", told,
-             report_seconds(cause->time_ns), (unsigned)c->pub.life.requests - 1,
-             plural(c->pub.life.requests - 1), others);
+             "%s within %.1f s%s; the last was repeated %u time%s.%s", told,
+             report_seconds(MAX(time_less(last_ns, since_ns), 0)), later,
+             (unsigned)c->pub.life.requests - 1, plural(c->pub.life.requests - 1), others);
     snprintf(cause->against, sizeof(cause->against), "%s",
              tried->heard ? "the answers may take another way than the one that was captured"
                           : "the client may have had them, and not have taken them");
@@ -112,7 +119,7 @@ void causes_of_lost(struct report *r, const struct report_connection *c)
     cause->rpcs = report_unanswered(c);
     cause->time_ns = MAX(c->pub.last_time_ns - since_ns, 0);
     if (tried.n > 0)
-        tell_attempts(c, &tried, others, cause);
+        tell_attempts(r, c, &tried, others, cause);
     else
         tell_lost(c, silent, others, cause);
 }

@@ -138,6 +138,21 @@ class Attempts(CommandTest):
                 self.assertEqual(report['attempts_counted'] + len(report['connections']), 1301 + accepted)
                 self.assertIn(f'{report["attempts_counted"]} of them are attempts to connect, which are only counted', words)
 
+    def test_never_answered(self):
+        """The capture goes on behind the last request, as another client is answered: it lasted until the end."""
+        for after in (0, 20):
+            def talk(c, _, after=after):
+                self.unanswered(c, 1)
+                c.clock.now += after * SECOND - SECOND
+                other = rule_talk.Conversation(c.packets, number=2, clock=c.clock, hosts=('10.0.0.2', '192.0.2.3'))
+                for _ in range(after and 5):
+                    other.null()
+            cause, = self.report(talk)[0]['causes']
+            self.assertEqual((cause['cause'], cause['cost_ns'] // SECOND), ('connection-failed', 2 + after))
+            self.assertIn('1 attempt to connect, from connection 1 on, got no answer within 2.0 s' +
+                          (', nor in the 20.0 s until the capture ended' if after else '') + '; the last was repeated 2 times.',
+                          cause['text'])
+
     def test_accepted_between(self):
         """Others were accepted between, and gave way to more: the server was not down for ever, but these were refused."""
         def talk(c, _, again):
