@@ -50,14 +50,14 @@ class IwarpTalk:
     def other(self, end):
         return self.server if end is self.client else self.client
 
-    def segment(self, end, payload=b'', flags=ACK, seq=None):
-        """seq: what was sent before; else it is new."""
+    def segment(self, end, payload=b'', flags=ACK, seq=None, options=b'', ip_id=0):
+        """seq: what was sent before; else it is new. options: of TCP, whole words."""
         peer = self.other(end)
         at = end.psn if seq is None else seq
         tcp = struct.pack('>HHIIBBHHH', self.port[id(end)], self.port[id(peer)], at & 0xFFFFFFFF, peer.psn & 0xFFFFFFFF,
-                          5 << 4, flags, 0xFFFF, 0, 0) + payload
+                          5 + len(options) // 4 << 4, flags, 0xFFFF, 0, 0) + options + payload
         a, b = ipaddress.ip_address(end.address), ipaddress.ip_address(peer.address)
-        ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 20 + len(tcp), 0, 0x4000, 64, 6, 0, a.packed, b.packed)
+        ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 20 + len(tcp), ip_id, 0x4000, 64, 6, 0, a.packed, b.packed)
         ip = ip[:10] + struct.pack('>H', roce.checksum(ip)) + ip[12:]
         frame = roce.mac(peer.address) + roce.mac(end.address) + b'\x08\x00' + ip + tcp
         self.out.append(pcap.Packet(len(self.out) + 1, self.clock.tick(), frame, len(frame)))

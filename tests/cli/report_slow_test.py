@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import struct
 import unittest
 
 from command import capture
@@ -356,6 +357,40 @@ class Slow(ConversationTest):
             causes = {one['cause']: one for one in self.report(talk)['causes']}
             self.assertEqual(set(causes), {'stalled-end', 'lost-to-server' if of_call else 'lost-to-client'})
             self.assertEqual(causes['stalled-end']['cost_ns'] // SECOND, 4)
+
+    def copies_answered(self, seconds, said):
+        """TCP: a Call comes again three times in that time; then its receiver says so often that it has it twice (D-SACK)."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for number in range(60):
+                c.null()
+                if number != 30:
+                    continue
+                xid = c.call(rule_talk.NULL)
+                c.packets.pop()
+                call, begin = c.packets[-1], c.client.psn
+                for _ in range(3):
+                    c.clock.now += int(seconds * SECOND / 4)
+                    c.packets.append(call._replace(time_ns=c.clock.tick()))
+                c.clock.now += int(seconds * SECOND / 4)
+                length = len(call.data) - 54
+                for ip_id in range(said):
+                    c.talk.segment(c.server, options=struct.pack('>BBBBII', 1, 1, 5, 10, begin - length & 0xFFFFFFFF,
+                                                                 begin & 0xFFFFFFFF), ip_id=ip_id + 1)
+                c.reply(xid)
+        return self.report(talk)['causes']
+
+    def test_copies_answered(self):
+        """What the receiver says of each copy was not lost: it stood still, which a second and more of tells. What it says of one
+        alone it had said of others, and that was lost."""
+        self.assertEqual(self.copies_answered(0.8, 3), [])
+        for seconds in 0.8, 4:
+            cause, = self.copies_answered(seconds, 1)
+            self.assertEqual(cause['cause'], 'lost-to-client')
+            self.assertIn('3 timeouts', cause['text'])
+        cause, = self.copies_answered(4, 3)
+        self.assertEqual((cause['cause'], cause['cost_ns'] // SECOND), ('stalled-end', 4))
+        self.assertIn('The server, or the way to it, stood still for 4.0 s', cause['text'])
 
     def test_slow_everywhere(self):
         """Of each phase what is a second and more counts, also where none is half of the RPC; and where none is, it is not known

@@ -38,7 +38,7 @@ static void timed_out(struct flow_delivery *d, uint64_t first, uint64_t end, int
 
     if (rare->spurious.first != first) {
         rare->spurious.first = first;
-        rare->spurious.timeouts = rare->spurious.counted = 0;
+        rare->spurious.timeouts = rare->spurious.counted = rare->spurious.served = 0;
         rare->spurious.ns = 0;
         rare->spurious.acked = first < d->through && !acked_late(d, first, end, now);
     }
@@ -57,6 +57,34 @@ static bool said_before(struct rare *rare, const struct rpcrdma_tcp_segment *seg
     rare->spurious.said_id = segment->ip_id;
     rare->spurious.said_ns = segment->time_ns;
     return same;
+}
+
+/* The receiver said of each copy that it has it twice, and of the first only when all had been
+ * sent: no Ack was lost, it stood still. */
+static void each_answered(struct rare *rare)
+{
+    struct rpcrdma_path *path = &rare->path;
+
+    path->served_timeouts -= rare->spurious.served;
+    path->served_timeout_ns -= rare->spurious.served_ns;
+    path->late_timeouts += rare->spurious.served;
+    path->late_timeout_ns += rare->spurious.served_ns;
+    delivery_answered_late(path, rare->spurious.first_frame, rare->spurious.first_ns,
+                           rare->spurious.answered_ns, false);
+    rare->spurious.served = 0;
+}
+
+/* Acks were lost before they came here, if no more of them follow. */
+static void count_served(struct rare *rare, const struct transmission *t,
+                         const struct rpcrdma_tcp_segment *segment)
+{
+    rare->path.served_timeouts += rare->spurious.timeouts;
+    rare->path.served_timeout_ns += rare->spurious.ns;
+    rare->spurious.served = t ? rare->spurious.timeouts : 0;
+    rare->spurious.served_ns = rare->spurious.ns;
+    rare->spurious.first_frame = t ? t->first_frame : 0;
+    rare->spurious.first_ns = t ? t->first_ns : 0;
+    rare->spurious.answered_ns = segment->time_ns;
 }
 
 /*
@@ -81,9 +109,11 @@ static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segm
         return;
     }
     if (rare->spurious.timeouts == 0) {
-        rare->spurious.counted--;
+        if (--rare->spurious.counted == 0 && rare->spurious.served > 0)
+            each_answered(rare);
         return;
     }
+    rare->spurious.served = 0;
     path->spurious += rare->spurious.timeouts;
     if (rare->spurious.acked) {
         path->acked_timeouts += rare->spurious.timeouts;
@@ -92,8 +122,7 @@ static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segm
         path->late_timeouts += rare->spurious.timeouts;
         path->late_timeout_ns += rare->spurious.ns;
     } else {
-        path->served_timeouts += rare->spurious.timeouts;
-        path->served_timeout_ns += rare->spurious.ns;
+        count_served(rare, t, segment);
     }
     rare->spurious.counted = rare->spurious.timeouts - 1;
     rare->spurious.timeouts = 0;

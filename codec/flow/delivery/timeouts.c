@@ -26,8 +26,8 @@ static bool served(const struct flow_delivery *d, const struct transmission *t)
     return t && !t->delivered && transmission_served(d, t);
 }
 
-static void answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t first_ns,
-                          int64_t answered_ns, bool in_burst)
+void delivery_answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t first_ns,
+                            int64_t answered_ns, bool in_burst)
 {
     int64_t ns;
 
@@ -93,7 +93,7 @@ void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
     } else if (acked_late(t, op->time_ns, silence)) {
         path->late_timeouts++;
         path->late_timeout_ns += silence;
-        answered_late(path, t->first_frame, t->first_ns, t->delivered_ns, false);
+        delivery_answered_late(path, t->first_frame, t->first_ns, t->delivered_ns, false);
         nothing_lost(&rare->recovery, t->first_ns, t->delivered_ns);
     } else if (acked(t)) {
         path->acked_timeouts++;
@@ -125,7 +125,8 @@ static void count_answer(struct rare *rare, struct late *late, int64_t time_ns)
         late->arrived = true;
         path->late_timeouts++;
         path->late_timeout_ns += late->ns;
-        answered_late(path, late->frame, late->first_ns, late->answered_ns, late->in_burst);
+        delivery_answered_late(path, late->frame, late->first_ns, late->answered_ns,
+                               late->in_burst);
         path->asked_again = late->asked.again; /* for nothing that was lost */
         path->asked_timeouts = late->asked.timeouts;
         path->asked_waited_ns = late->asked.waited_ns;

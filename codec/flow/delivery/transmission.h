@@ -202,6 +202,10 @@ struct rare {
         uint64_t counted;         /* of these, as spurious; each may be said to be by itself */
         int64_t ns;               /* and those silences */
         bool acked;               /* its acknowledgement had passed */
+        uint64_t served;          /* of these, counted as such: Acks were lost; and those silences */
+        int64_t served_ns;
+        uint64_t first_frame; /* its first transmission, and when it was answered first, then */
+        int64_t first_ns, answered_ns;
         uint32_t said;            /* what the latest D-SACK named, to know it when captured twice */
         uint16_t said_id;
         int64_t said_ns;
@@ -422,6 +426,10 @@ void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint
 /* Takes that out of what is missing. False, and *filled is zero: `first` is not. */
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
                        struct filled *filled);
+/* Nothing was lost: what was first sent then was answered so late. */
+void delivery_answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t first_ns,
+                            int64_t answered_ns, bool in_burst);
+
 /* All up to `last` arrived, as the answer shows. One that took at least waits_ns may have waited in
  * its sender; then the shortest time of all counts. True: a record more is delivered. */
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,

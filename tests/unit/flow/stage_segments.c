@@ -278,23 +278,41 @@ static void expect_timeouts(uint64_t acked, uint64_t late, uint64_t served)
                      path_to(d)->timeout_ns);
 }
 
-/* RFC 2883: the receiver had it, and all of its acknowledgements were lost before they came here.
- * Each time that it came may be told by itself. */
+/* RFC 2883: the receiver had it, and its acknowledgements were lost before they came here. One or
+ * two of several times that it came may be told by themselves. */
 static void tcp_answers_lost(void **state)
 {
     (void)state;
     segment(d, back, 1000, 100, 1, 500);
     times_out(3);
     assert_int_equal(path_to(d)->spurious, 0);
+    for (int i = 0; i < 2; i++) {
+        says_twice(1100, 1000, 1100);
+        expect_timeouts(0, 0, 3);
+        assert_int_equal(path_to(d)->spurious, 3);
+        now += 2 * MS;
+    }
+    assert_int_equal(path_to(d)->late_longest_ns, 0);
+}
+
+/* It tells of each time, and of the first when it had come for the last time: no Ack was lost. */
+static void tcp_answers_each(void **state)
+{
+    int64_t sent_ns, answered_ns;
+
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    sent_ns = now;
+    times_out(3);
     says_twice(1100, 1000, 1100);
-    expect_timeouts(0, 0, 3);
-    assert_int_equal(path_to(d)->spurious, 3);
+    answered_ns = now;
     for (int i = 0; i < 2; i++) {
         now += 2 * MS;
         says_twice(1100, 1000, 1100);
     }
-    expect_timeouts(0, 0, 3);
+    expect_timeouts(0, 3, 0);
     assert_int_equal(path_to(d)->spurious, 3);
+    assert_int_equal(path_to(d)->late_longest_ns, answered_ns - sent_ns);
 }
 
 /* The same D-SACK captured thrice is one. */
@@ -382,6 +400,7 @@ int main(void)
         TEST(tcp_answers_late),
         TEST(tcp_answers_nearly_in_time),
         TEST(tcp_copies_are_not_spurious),
+        TEST(tcp_answers_each),
         TEST(tcp_says_twice_once),
     };
 
