@@ -153,6 +153,20 @@ class Attempts(CommandTest):
                           (', nor in the 20.0 s until the capture ended' if after else '') + '; the last was repeated 2 times.',
                           cause['text'])
 
+    def test_given_up_after_several(self):
+        """Two Calls ten seconds apart: the first of them had waited longest."""
+        def give_up(c, _):
+            c.null()
+            c.call(rule_talk.GETATTR)
+            c.clock.now += 10 * 10**9
+            c.call(rule_talk.GETATTR)
+            c.clock.now += 5 * 10**9
+            c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+            c.talk.datagram(c.server, cm.drep(c.talk.remote_id, c.talk.local_id))
+        cause, = self.report(give_up)[0]['causes']
+        self.assertEqual((cause['cause'], cause['rpcs'], cause['cost_ns'] // 10**9), ('unanswered', 2, 15))
+        self.assertIn('until the client closed the connection, 15.0 s after the first and 5.0 s after the last', cause['text'])
+
     def test_accepted_between(self):
         """Others were accepted between, and gave way to more: the server was not down for ever, but these were refused."""
         def talk(c, _, again):

@@ -171,20 +171,6 @@ class Life(ConversationTest):
             self.assertEqual('acknowledged it, and got no Reply until the client closed the connection, 5.0 s'
                              in causes['unanswered']['text'], acknowledged, causes)
 
-    def test_given_up_after_several(self):
-        """Two Calls ten seconds apart: the first of them had waited longest."""
-        def give_up(c, _):
-            c.null()
-            c.call(rule_talk.GETATTR)
-            c.clock.now += 10 * 10**9
-            c.call(rule_talk.GETATTR)
-            c.clock.now += 5 * 10**9
-            c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
-            c.talk.datagram(c.server, cm.drep(c.talk.remote_id, c.talk.local_id))
-        cause, = self.report(give_up)['causes']
-        self.assertEqual((cause['cause'], cause['rpcs'], cause['cost_ns'] // 10**9), ('unanswered', 2, 15))
-        self.assertIn('until the client closed the connection, 15.0 s after the first and 5.0 s after the last', cause['text'])
-
     def test_closed_after_silence(self):
         """The client says nothing for a while, closes the connection and goes on with its mount on another one at once: what
         it had sent was lost. Not where it closed it at work, had been idle for minutes, or begins another mount."""
