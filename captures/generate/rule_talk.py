@@ -125,6 +125,23 @@ class Conversation:
         self.clock.now += late_ns
         self.packets += [ack._replace(time_ns=self.clock.tick()) for _ in range(acks)]
 
+    def silent_adapter(self, silent=True, acks=1):
+        """A Call is acknowledged and the next one comes again after 2 s. The server's host answers neither for 50 s more, and then
+        both; or the second at once (silent=False)."""
+        second = 10**9
+        xid = self.call(NULL)
+        other, ack = self.call(NULL), self.packets.pop()
+        self.clock.now += 2 * second
+        self.packets.append(self.packets[-1]._replace(time_ns=self.clock.tick()))
+        if not silent:
+            self.packets.append(ack._replace(time_ns=self.clock.tick()))
+            self.reply(other)
+        self.clock.now += 50 * second
+        self.reply(xid)
+        if silent:
+            self.packets += [ack._replace(time_ns=self.clock.tick()) for _ in range(acks)]
+            self.reply(other)
+
     def null(self, **fields):
         self.reply(self.call(NULL, **fields))
 

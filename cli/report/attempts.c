@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "keyed_hash.h"
 #include "report/causes.h"
 #include "report/opened.h"
 
@@ -29,34 +28,13 @@ struct report_attempts {
     uint64_t others_accepted; /* frame of the latest that there was no room for; 0: none */
 };
 
-guint report_service_hash(gconstpointer service)
+/* Of a server's port, whoever asks. */
+static void set_port(struct report_service *service, const struct rpcrdma_connection *c,
+                     uint32_t port)
 {
-    return keyed_hash(service, sizeof(struct report_service));
-}
-
-gboolean report_service_equal(gconstpointer a, gconstpointer b)
-{
-    return memcmp(a, b, sizeof(struct report_service)) == 0;
-}
-
-/* Zeroed, its padding, too: it is hashed. */
-static void set_service(struct report_service *service, const struct rpcrdma_connection *c,
-                        bool client, uint32_t port)
-{
-    int end = report_server_end(c);
-
     memset(service, 0, sizeof(*service));
-    if (client) {
-        service->client = c->end[1 - end].address;
-        service->iwarp = c->carrier == RPCRDMA_CARRIER_IWARP;
-    }
-    service->server = c->end[end].address;
+    service->server = c->end[report_server_end(c)].address;
     service->port = port;
-}
-
-void report_service_of(struct report_service *service, const struct rpcrdma_connection *c)
-{
-    set_service(service, c, true, c->service_port);
 }
 
 static void free_tries(gpointer p)
@@ -96,7 +74,7 @@ static void accept_at(struct report_attempts *a, const struct rpcrdma_connection
     struct report_service service;
     struct accepted *accepted;
 
-    set_service(&service, c, false, port);
+    set_port(&service, c, port);
     accepted = g_hash_table_lookup(a->accepted, &service);
     if (!accepted && g_hash_table_size(a->accepted) >= 2 * a->most) {
         a->others_accepted = MAX(a->others_accepted, c->first_frame);

@@ -5,13 +5,7 @@
 /* Attempts to connect that servers refused; as many pairs of hosts as connections are kept. */
 
 #include "report/report.h"
-
-/* What a client asks for. */
-struct report_service {
-    struct rpcrdma_address client, server;
-    uint32_t port;  /* 0: not known */
-    uint32_t iwarp; /* else RoCE or InfiniBand */
-};
+#include "report/service.h"
 
 /* Attempts of a client since the server accepted one of it. */
 struct report_tries {
@@ -39,12 +33,6 @@ struct report_tries {
     enum rpcrdma_carrier carrier;
     uint16_t reject_reason, port;
 };
-
-/* The keys' hash and GEqualFunc. */
-guint report_service_hash(gconstpointer service);
-gboolean report_service_equal(gconstpointer a, gconstpointer b);
-/* What its client asked for. */
-void report_service_of(struct report_service *service, const struct rpcrdma_connection *c);
 
 void report_attempts_begin(struct report *r);
 void report_attempts_end(struct report *r);

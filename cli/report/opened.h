@@ -5,7 +5,8 @@
 /* iWARP: TCP connections that a server opened for a client whose attempts it refused before. What
  * follows on these may be cut, or be no RPC-over-RDMA: then there is no connection of it. */
 
-#include "report/attempts.h"
+#include "report/report.h"
+#include "report/service.h"
 
 /* Of the SYNs that the server answered with a SYN. */
 struct report_opened {

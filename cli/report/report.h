@@ -214,9 +214,9 @@ struct report_trouble {
     struct report_refusal refusal;  /* the first */
     /* of RPCs of which nothing was sent again: the server took a second and more, while packets
      * were sent again on the connection (slow_server), or long apart from that: for sure, and up to
-     * two and one REPORT_LOSSES_NS ago (by the Reply); an end (the client, the server) acknowledged that late what
-     * answers it, or the Call; RDMA took that, at less than REPORT_SLOW_RATE; an end (the client,
-     * the server) took that to send its Call, or its Reply */
+     * two and one REPORT_LOSSES_NS ago (by the Reply); an end (the client, the server) acknowledged
+     * that late what answers it, or the Call; RDMA took that, at less than REPORT_SLOW_RATE; an end
+     * (the client, the server) took that to send its Call, or its Reply */
     struct report_slow slow_server, slow_apart[3], late[2], paused, sending[2];
     int64_t slow_apart_ns; /* when the latest of these begin */
 };

@@ -206,18 +206,7 @@ class Slow(ConversationTest):
         sent again, and the first Reply takes as long."""
         for silent, acks in itertools.product((True, False), (1, 2)):
             def talk(c, silent=silent, acks=acks):
-                xid = c.call(rule_talk.NULL)
-                other, ack = c.call(rule_talk.NULL), c.packets.pop()
-                c.clock.now += 2 * SECOND
-                c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
-                if not silent:
-                    c.packets.append(ack._replace(time_ns=c.clock.tick()))
-                    c.reply(other)
-                c.clock.now += 50 * SECOND
-                c.reply(xid)
-                if silent:
-                    c.packets += [ack._replace(time_ns=c.clock.tick()) for _ in range(acks)]
-                    c.reply(other)
+                c.silent_adapter(silent, acks)
             with self.subTest(silent=silent, acks=acks):
                 causes = {one['cause']: one for one in self.among(talk)['causes']}
                 self.assertEqual('slow-server' in causes, not silent, causes)

@@ -89,6 +89,17 @@ class LinksTest(host.PluginTest):
                 seen |= {key for rpc in transactions(path) for key in rpc if rpc[key]}
         self.assertLessEqual({'stalled_ns', 'stalled_by'}, seen)
 
+    def test_silent_adapter(self):
+        """It holds up one RPC, for 52 s."""
+        path, conversation = self.path(), Conversation()
+        for _ in range(20):
+            conversation.null()
+        conversation.silent_adapter()
+        pcap.write(path, conversation.packets)
+        waited = [rpc['phases.server_waiting_ns'] // 10**9 for rpc in transactions(path)]
+        self.assertEqual([seconds for seconds in waited if seconds > 0], [52])
+        self.check_transactions(path, 2)
+
     def test_sent_again(self):
         """A Call that came again on another connection leads to where it was first, and that to where it is next."""
         path, packets, xid = self.path(), [], 0x52000001

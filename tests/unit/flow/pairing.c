@@ -177,28 +177,32 @@ static void one_way(void **state)
     }
 }
 
+/* A CM message of the client's, with that QP as its own. */
+static void set_up(enum rpcrdma_op_kind kind, const struct rig_end *a, const struct rig_end *b,
+                   uint32_t comm_id, uint32_t qpn)
+{
+    struct rpcrdma_op_connect c = {.local_comm_id = comm_id,
+                                   .service_id = 0x1060000 | 20049,
+                                   .port = 20049,
+                                   .qpn = qpn,
+                                   .path_mtu = 1024};
+    struct rpcrdma_op op = rig_op(&rig, kind, a, b, 0);
+
+    op.dst_qpn = 1;
+    op.connect = &c;
+    rig_feed(&rig, &op);
+}
+
 /* ... with the REQ: its ports, QP and private data are this stream's, if there is no other. */
 static void one_way_with_req(void **state)
 {
     (void)state;
     for (int others = 0; others < 2; others++) {
         struct rig_end a = RIG_A, b = RIG_B;
-        struct rpcrdma_op_connect c = {.local_comm_id = 5,
-                                       .service_id = 0x1060000 | 20049,
-                                       .port = 20049,
-                                       .qpn = 17,
-                                       .path_mtu = 1024};
-        struct rpcrdma_op op;
 
         rig_begin(&rig, NULL);
-        for (int i = 0; i <= others; i++) {
-            op = rig_op(&rig, RPCRDMA_OP_CONNECT, &a, &b, 0);
-            op.dst_qpn = 1;
-            op.connect = &c;
-            rig_feed(&rig, &op);
-            c.local_comm_id++;
-            c.qpn++;
-        }
+        for (uint32_t i = 0; i <= (uint32_t)others; i++)
+            set_up(RPCRDMA_OP_CONNECT, &a, &b, 5 + i, a.qpn + i);
         for (uint32_t i = 0; i < 3; i++)
             rig_send_call(&rig, &a, &b, i);
         rig.time_ns += FLOW_ADMISSION_NS;
@@ -218,26 +222,19 @@ static void one_way_with_req(void **state)
  */
 static void one_way_behind_another_req(void **state)
 {
+    const int64_t soon_ns = 100000000, later_ns = 2000000000;
+
     (void)state;
     for (int early = 0; early < 2; early++) {
         struct rig_end a = RIG_A, b = RIG_B;
-        struct rpcrdma_op_connect c = {.local_comm_id = 5,
-                                       .service_id = 0x1060000 | 20049,
-                                       .port = 20049,
-                                       .qpn = 18,
-                                       .path_mtu = 1024};
-        struct rpcrdma_op op;
 
         rig_begin(&rig, NULL);
-        for (int i = 0; i < 3; i++) {
-            op = rig_op(&rig, i < 2 ? RPCRDMA_OP_CONNECT : RPCRDMA_OP_ESTABLISHED, &a, &b, 0);
-            op.dst_qpn = 1;
-            op.connect = &c;
-            rig_feed(&rig, &op);
-            c.local_comm_id = 6;
-            c.qpn = 17;
-            rig.time_ns += (i < 1 || early ? 1 : 20) * INT64_C(100000000);
-        }
+        set_up(RPCRDMA_OP_CONNECT, &a, &b, 5, a.qpn + 1);
+        rig.time_ns += soon_ns;
+        set_up(RPCRDMA_OP_CONNECT, &a, &b, 6, a.qpn);
+        rig.time_ns += early ? soon_ns : later_ns;
+        set_up(RPCRDMA_OP_ESTABLISHED, &a, &b, 6, a.qpn);
+        rig.time_ns += early ? soon_ns : later_ns;
         for (uint32_t i = 0; i < 3; i++)
             rig_send_call(&rig, &a, &b, i);
         rig.time_ns += FLOW_ADMISSION_NS;
@@ -253,19 +250,10 @@ static void one_way_behind_another_req(void **state)
 static void rep_lost(void **state)
 {
     struct rig_end a = RIG_A, b = RIG_B;
-    struct rpcrdma_op_connect c = {.local_comm_id = 5,
-                                   .service_id = 0x1060000 | 20049,
-                                   .port = 20049,
-                                   .qpn = 17,
-                                   .path_mtu = 1024};
-    struct rpcrdma_op op;
 
     (void)state;
     rig_begin(&rig, NULL);
-    op = rig_op(&rig, RPCRDMA_OP_CONNECT, &a, &b, 0);
-    op.dst_qpn = 1;
-    op.connect = &c;
-    rig_feed(&rig, &op);
+    set_up(RPCRDMA_OP_CONNECT, &a, &b, 5, a.qpn);
     rig_send_call(&rig, &a, &b, 1);
     rig_ack(&rig, &b, &a, a.psn - 1);
     rig_send_reply(&rig, &b, &a, 1);
