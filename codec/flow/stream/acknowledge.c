@@ -34,10 +34,7 @@ bool flow_stream_acknowledged(struct flow_streams *streams, struct flow_directio
         s->acked = psn & 0xffffff;
         s->has_acked = true;
     }
-    if (!TAILQ_EMPTY(&s->reorder) && !s->evident && rpcrdma_psn_diff(s->acked, s->next) >= 0) {
-        s->evident = true;
-        s->evident_ns = streams->context->time_ns;
-        s->evident_packets = 0;
-    }
+    if (stream_first_waiting(s))
+        stream_gap_evident(streams, s);
     return true;
 }

@@ -251,7 +251,6 @@ static struct stream *create(struct flow_streams *streams, const struct flow_pat
     s = flow_alloc(&context->memory, sizeof(*s));
     if (!s)
         return NULL;
-    TAILQ_INIT(&s->reorder);
     s->pub.path = *path;
     s->hash = hash;
     s->pub.carrier = carrier;
@@ -421,7 +420,7 @@ size_t flow_directions_ahead(struct flow_streams *streams, const struct rpcrdma_
         if (!each[i].stream)
             each[i].stream = flow_table_get(&streams->table, each[i].hash);
         if (each[i].stream)
-            flow_fetch(each[i].stream, offsetof(struct stream, preview));
+            flow_fetch(each[i].stream, offsetof(struct stream, reads));
     }
     for (size_t i = 0; i < count; i++) {
         struct stream *s = each[i].stream;

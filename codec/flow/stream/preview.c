@@ -46,12 +46,12 @@ void stream_preview(struct flow_streams *streams, struct stream *s,
     if (op->kind == RPCRDMA_OP_SEND && first && last) {
         stream_event(streams, s, FLOW_STREAM_PREVIEW)->send = stream_send_of(op);
     } else if (op->kind == RPCRDMA_OP_SEND && first && !TAILQ_NEXT(packet, next)) {
-        s->preview = packet;
+        s->queue->preview = packet;
         return;
-    } else if (op->kind == RPCRDMA_OP_SEND && follows && s->preview) {
+    } else if (op->kind == RPCRDMA_OP_SEND && follows && s->queue->preview) {
         if (!last)
             return;
-        several(streams, s, s->preview, packet);
+        several(streams, s, s->queue->preview, packet);
     }
-    s->preview = NULL;
+    s->queue->preview = NULL;
 }

@@ -12,33 +12,53 @@ enum { FIRST_SIZE = 8 }; /* a power of two; it doubles */
 /* Each packet of a response asks: no division. */
 static inline struct flow_read *at(const struct stream *s, uint32_t i)
 {
-    return &s->reads[(s->reads_first + i) & (s->reads_size - 1)];
+    struct stream_reads *reads = s->reads;
+
+    return &reads->at[(reads->first + i) & (reads->size - 1)];
+}
+
+static inline uint32_t requests(const struct stream *s)
+{
+    return s->reads ? s->reads->count : 0;
+}
+
+static size_t bytes_of(uint32_t size)
+{
+    return sizeof(struct stream_reads) + size * sizeof(struct flow_read);
+}
+
+static bool is_full(const struct stream *s)
+{
+    return !s->reads || s->reads->count == s->reads->size;
+}
+
+static void forget_oldest(struct stream_reads *reads)
+{
+    reads->first = (reads->first + 1) % reads->size;
+    reads->count--;
 }
 
 static void grow(struct flow_streams *streams, struct stream *s)
 {
-    uint32_t size = s->reads_size ? s->reads_size * 2 : FIRST_SIZE;
-    struct flow_read *bigger = flow_alloc(&streams->context->memory, size * sizeof(*bigger));
+    uint32_t size = s->reads ? s->reads->size * 2 : FIRST_SIZE;
+    struct stream_reads *bigger = flow_alloc(&streams->context->memory, bytes_of(size));
 
     if (!bigger)
         return;
-    for (uint32_t i = 0; i < s->reads_count; i++)
-        bigger[i] = *at(s, i);
-    flow_release(&streams->context->memory, s->reads, s->reads_size * sizeof(*bigger));
+    bigger->size = size;
+    bigger->count = requests(s);
+    for (uint32_t i = 0; i < bigger->count; i++)
+        bigger->at[i] = *at(s, i);
+    stream_reads_free(streams, s);
     s->reads = bigger;
-    s->reads_size = size;
-    s->reads_first = 0;
 }
 
 /* Answered ones make room; a few are kept, for responses that are retransmitted, and the latest for
  * what of it has not passed a second place of capture yet. */
 static void shrink(struct stream *s)
 {
-    while (s->reads_count == s->reads_size && s->reads_count > 1 && at(s, 0)->answered &&
-           at(s, 1)->answered) {
-        s->reads_first = (s->reads_first + 1) % s->reads_size;
-        s->reads_count--;
-    }
+    while (is_full(s) && requests(s) > 1 && at(s, 0)->answered && at(s, 1)->answered)
+        forget_oldest(s->reads);
 }
 
 struct flow_read *flow_read_add(struct flow_streams *streams, struct flow_direction *dir,
@@ -49,18 +69,16 @@ struct flow_read *flow_read_add(struct flow_streams *streams, struct flow_direct
     struct flow_read *read;
 
     shrink(s);
-    if (s->reads_count == s->reads_size && s->reads_size < FLOW_READS)
+    if (is_full(s) && flow_read_capacity(dir) < FLOW_READS)
         grow(streams, s);
-    if (s->reads_size == 0)
+    if (!s->reads)
         return NULL;
-    if (s->reads_count == s->reads_size) {
-        s->reads_first = (s->reads_first + 1) % s->reads_size;
-        s->reads_count--;
-    }
+    if (is_full(s))
+        forget_oldest(s->reads);
     s->pub.lost += unknown;
-    read = at(s, s->reads_count++);
+    read = at(s, s->reads->count++);
     *read = (struct flow_read){
-        .id = ++s->reads_id,
+        .id = ++s->read_id,
         .seq = op->seq,
         .packets = unknown                                ? 0
                    : op->carrier == RPCRDMA_CARRIER_IWARP ? 1
@@ -91,7 +109,7 @@ RPCRDMA_RARE static struct flow_read *find_iwarp(struct stream *s, const struct 
     if (op->flags & RPCRDMA_OP_TRUNCATED)
         return NULL; /* where it goes was not captured */
     /* responses come in the order of the requests: the first unanswered one that fits */
-    for (uint32_t i = 0; i < s->reads_count; i++) {
+    for (uint32_t i = 0; i < requests(s); i++) {
         struct flow_read *read = at(s, i);
 
         if (read->unknown || read->sink_stag != op->sink_stag ||
@@ -121,7 +139,7 @@ RPCRDMA_HOT struct flow_read *flow_read_find(struct flow_direction *dir,
     /* a response that is no request's last is one path MTU long */
     if (!(op->flags & RPCRDMA_OP_LAST) && op->len > 0 && s->pub.pmtu == 0)
         s->pub.pmtu = op->len;
-    for (uint32_t i = s->reads_count; i-- > 0;) {
+    for (uint32_t i = requests(s); i-- > 0;) {
         struct flow_read *read = at(s, i);
         uint32_t k = (op->seq - read->seq) & 0xffffff;
 
@@ -148,7 +166,7 @@ static const struct flow_read *exceeded_iwarp(struct stream *s, const struct rpc
 {
     if (op->flags & RPCRDMA_OP_TRUNCATED)
         return NULL;
-    for (uint32_t i = s->reads_count; i-- > 0;) {
+    for (uint32_t i = requests(s); i-- > 0;) {
         const struct flow_read *read = at(s, i);
         uint64_t start = op->remote_address - read->sink_offset;
 
@@ -173,13 +191,13 @@ const struct flow_read *flow_read_exceeded(struct flow_direction *dir, const str
 
     if (op->carrier == RPCRDMA_CARRIER_IWARP)
         return exceeded_iwarp(s, op, end);
-    for (uint32_t i = s->reads_count; i-- > 0;) {
+    for (uint32_t i = requests(s); i-- > 0;) {
         const struct flow_read *read = at(s, i);
         uint32_t k = (op->seq - read->seq) & 0xffffff;
 
         /* the last that was asked for has more bytes; or one more follows it */
         bool inside = read->packets == 0 ? k == 0 : k < read->packets;
-        bool next = read->packets > 0 && k == read->packets && i + 1 == s->reads_count &&
+        bool next = read->packets > 0 && k == read->packets && i + 1 == s->reads->count &&
                     !(op->flags & RPCRDMA_OP_FIRST);
 
         if (may_answer(read, op))
@@ -194,14 +212,16 @@ const struct flow_read *flow_read_exceeded(struct flow_direction *dir, const str
 
 void stream_reads_free(struct flow_streams *streams, struct stream *s)
 {
-    flow_release(&streams->context->memory, s->reads, s->reads_size * sizeof(*s->reads));
+    if (s->reads)
+        flow_release(&streams->context->memory, s->reads, bytes_of(s->reads->size));
     s->reads = NULL;
-    s->reads_size = s->reads_count = s->reads_first = 0;
 }
 
 uint32_t flow_read_capacity(const struct flow_direction *dir)
 {
-    return stream_of_const(dir)->reads_size;
+    const struct stream_reads *reads = stream_of_const(dir)->reads;
+
+    return reads ? reads->size : 0;
 }
 
 uint32_t flow_read_packets(const struct flow_direction *dir, const struct rpcrdma_op *op)

@@ -5,32 +5,46 @@
 
 bool stream_reorder_full(const struct flow_streams *streams, const struct stream *s, uint32_t bytes)
 {
-    return s->reorder_count >= FLOW_REORDER_PACKETS ||
-           s->reorder_bytes + bytes > FLOW_REORDER_BYTES ||
+    const struct stream_queue *queue = s->queue;
+
+    return (queue &&
+            (queue->count >= FLOW_REORDER_PACKETS || queue->bytes + bytes > FLOW_REORDER_BYTES)) ||
            streams->reorder_bytes + bytes > FLOW_REORDER_TOTAL;
 }
 
-static void note_evidence(struct flow_streams *streams, struct stream *s)
+void stream_gap_evident(const struct flow_streams *streams, struct stream *s)
 {
-    s->evident_packets++;
-    if (!s->evident && s->has_acked && rpcrdma_psn_diff(s->acked, s->next) >= 0) {
-        s->evident = true;
-        s->evident_ns = streams->context->time_ns;
-        s->evident_packets = 0;
-    }
+    if (s->evident || !s->has_acked || rpcrdma_psn_diff(s->acked, s->next) < 0)
+        return;
+    s->evident = true;
+    s->queue->evident_ns = streams->context->time_ns;
+    s->queue->evident_packets = 0;
+}
+
+/* NULL: no memory. */
+static struct stream_queue *queue_of(struct flow_streams *streams, struct stream *s)
+{
+    if (s->queue)
+        return s->queue;
+    s->queue = flow_alloc(&streams->context->memory, sizeof(*s->queue));
+    if (s->queue)
+        TAILQ_INIT(&s->queue->packets);
+    return s->queue;
 }
 
 bool stream_reorder_add(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
-    struct stream_reordered *packet, *last = TAILQ_LAST(&s->reorder, stream_reorder), *at = NULL;
+    struct stream_queue *queue = queue_of(streams, s);
+    struct stream_reordered *packet, *last, *at = NULL;
     size_t size = sizeof(*packet) + op->caplen;
 
-    packet = flow_alloc(&streams->context->memory, size);
+    packet = queue ? flow_alloc(&streams->context->memory, size) : NULL;
     if (!packet)
         return false;
+    last = TAILQ_LAST(&queue->packets, stream_reorder);
     /* mostly at the end */
     if (last && rpcrdma_psn_diff(op->seq, last->op.seq) <= 0)
-        at = TAILQ_FIRST(&s->reorder);
+        at = TAILQ_FIRST(&queue->packets);
     while (at && rpcrdma_psn_diff(at->op.seq, op->seq) < 0)
         at = TAILQ_NEXT(at, next);
     if (at && at->op.seq == op->seq) {
@@ -46,48 +60,51 @@ bool stream_reorder_add(struct flow_streams *streams, struct stream *s, const st
     if (at)
         TAILQ_INSERT_BEFORE(at, packet, next);
     else
-        TAILQ_INSERT_TAIL(&s->reorder, packet, next);
-    s->reorder_count++;
-    s->reorder_bytes += op->caplen;
+        TAILQ_INSERT_TAIL(&queue->packets, packet, next);
+    queue->count++;
+    queue->bytes += op->caplen;
     streams->reorder_bytes += op->caplen;
     if (!last)
         stream_event(streams, s, FLOW_STREAM_WAITS);
     stream_preview(streams, s, packet, last && !at && rpcrdma_psn_diff(op->seq, last->op.seq) == 1);
-    note_evidence(streams, s);
+    queue->evident_packets++;
+    stream_gap_evident(streams, s);
     return true;
 }
 
 struct stream_reordered *stream_reorder_pop(struct stream *s)
 {
-    struct stream_reordered *packet = TAILQ_FIRST(&s->reorder);
+    struct stream_reordered *packet = TAILQ_FIRST(&s->queue->packets);
 
-    TAILQ_REMOVE(&s->reorder, packet, next);
+    TAILQ_REMOVE(&s->queue->packets, packet, next);
     return packet;
 }
 
 void stream_reorder_release(struct flow_streams *streams, struct stream *s,
                             struct stream_reordered *packet)
 {
-    if (s->preview == packet)
-        s->preview = NULL;
-    s->reorder_count--;
-    s->reorder_bytes -= packet->op.caplen;
+    if (s->queue->preview == packet)
+        s->queue->preview = NULL;
+    s->queue->count--;
+    s->queue->bytes -= packet->op.caplen;
     streams->reorder_bytes -= packet->op.caplen;
     flow_release(&streams->context->memory, packet, packet->size);
 }
 
 void stream_reorder_free(struct flow_streams *streams, struct stream *s)
 {
-    while (!TAILQ_EMPTY(&s->reorder))
+    while (stream_first_waiting(s))
         stream_reorder_release(streams, s, stream_reorder_pop(s));
     if (s->lent)
         stream_reorder_release(streams, s, s->lent);
     s->lent = NULL;
+    flow_release(&streams->context->memory, s->queue, sizeof(*s->queue));
+    s->queue = NULL;
 }
 
 bool flow_stream_waits(const struct flow_direction *dir, uint64_t *frame, int64_t *time_ns)
 {
-    const struct stream_reordered *first = TAILQ_FIRST(&stream_of_const(dir)->reorder);
+    const struct stream_reordered *first = stream_first_waiting(stream_of_const(dir));
 
     if (!first)
         return false;
@@ -102,6 +119,6 @@ void flow_stream_review(struct flow_direction *dir, bool all)
 {
     struct stream *s = stream_of(dir);
 
-    if (!TAILQ_EMPTY(&s->reorder))
+    if (stream_first_waiting(s))
         s->review = all ? STREAM_REVIEW_ALL : STREAM_REVIEW_TIME;
 }

@@ -207,7 +207,7 @@ bool flow_stream_quiet(const struct flow_direction *dir)
     const struct stream *s = stream_of_const(dir);
 
     return dir->carrier != RPCRDMA_CARRIER_IWARP && s->started && !s->fresh &&
-           !stream_is_assembling(s) && TAILQ_EMPTY(&s->reorder) && stream_is_done(s);
+           !stream_is_assembling(s) && !stream_first_waiting(s) && stream_is_done(s);
 }
 
 RPCRDMA_HOT bool flow_stream_whole_send(struct flow_direction *dir, const struct rpcrdma_op *op,

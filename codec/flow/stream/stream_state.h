@@ -43,6 +43,17 @@ struct stream_reordered {
     uint8_t bytes[];
 };
 
+TAILQ_HEAD(stream_reorder, stream_reordered);
+
+/* Of a direction in which packets ever waited behind a gap. */
+struct stream_queue {
+    struct stream_reorder packets;          /* by PSN */
+    const struct stream_reordered *preview; /* the first packet of a Send at its end */
+    uint32_t count, bytes;                  /* of the packets, and of one that is lent */
+    int64_t evident_ns;                     /* when the gap before it became evident, */
+    uint32_t evident_packets;               /* and the packets since */
+};
+
 struct stream_range {
     uint32_t first, count;
 };
@@ -78,6 +89,12 @@ struct stream_parts {
     struct stream_write write;
 };
 
+/* Read requests: a ring. */
+struct stream_reads {
+    uint32_t size, first, count; /* size: a power of two */
+    struct flow_read at[];
+};
+
 enum stream_review { STREAM_REVIEW_NONE, STREAM_REVIEW_TIME, STREAM_REVIEW_ALL };
 
 struct stream {
@@ -97,30 +114,24 @@ struct stream {
     uint8_t recent_next, recent_set; /* bit by bit: that one is of a Send */
     uint32_t far_next;               /* PSN after that of a packet far from the others */
     uint32_t acked;                  /* highest PSN the receiver acknowledged */
-    uint32_t evident_packets;        /* packets since the gap became evident */
 
     /* the step in hand */
     uint32_t buffer_size;
+    uint32_t read_id;                 /* of the latest Read request */
     const struct rpcrdma_op *in_hand; /* given, not yet taken */
     uint64_t order;                   /* frame to order events by, while a gap fills; 0: its own */
     struct stream_reordered *lent;    /* an event is of this packet, */
     uint8_t *buffer;                  /* or of this buffer */
 
-    TAILQ_HEAD(stream_reorder, stream_reordered) reorder; /* by PSN */
-    struct stream_parts *parts;                           /* NULL: there are none. Owned */
+    struct stream_queue *queue; /* NULL: nothing waited yet. Owned */
+    struct stream_parts *parts; /* NULL: there are none. Owned */
     struct {
         uint32_t psn;
         uint8_t xid[4]; /* as on the wire */
     } recent[STREAM_RECENT];
 
-    const struct stream_reordered *preview; /* the first packet of a Send at the queue's end */
-    uint32_t reorder_count, reorder_bytes;
-    int64_t evident_ns; /* when it did */
-
-    struct flow_read *reads; /* a ring */
-    uint32_t reads_size, reads_first, reads_count, reads_id;
-
-    struct stream_gaps *gaps; /* NULL: there was none. Owned */
+    struct stream_reads *reads; /* NULL: there were none. Owned */
+    struct stream_gaps *gaps;   /* NULL: there was none. Owned */
 
     uint64_t hash;               /* of the path */
     struct stream *chain;        /* next with the same hash */
@@ -222,6 +233,13 @@ static inline bool stream_is_done(const struct stream *s)
 }
 
 /* reorder.c */
+/* The first packet that waits behind a gap; NULL: none does. */
+static inline struct stream_reordered *stream_first_waiting(const struct stream *s)
+{
+    return RPCRDMA_SELDOM(s->queue != NULL) ? TAILQ_FIRST(&s->queue->packets) : NULL;
+}
+/* The gap before the reorder queue became evident with this packet: an Ack, or of the queue. */
+void stream_gap_evident(const struct flow_streams *streams, struct stream *s);
 /* Room for one more packet of so many bytes. */
 bool stream_reorder_full(const struct flow_streams *streams, const struct stream *s,
                          uint32_t bytes);

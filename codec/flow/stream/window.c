@@ -111,7 +111,7 @@ static RPCRDMA_INLINE void take(struct flow_streams *streams, struct stream *s,
 /* What waits for what was just taken, or lost: the next packet of it, or its end. */
 RPCRDMA_RARE static void fill(struct flow_streams *streams, struct stream *s)
 {
-    const struct stream_reordered *first = TAILQ_FIRST(&s->reorder);
+    const struct stream_reordered *first = stream_first_waiting(s);
     int32_t ahead = first ? rpcrdma_psn_diff(first->op.seq, s->next) : 0;
 
     if (first && (ahead <= 0 || s->resync)) {
@@ -124,9 +124,9 @@ RPCRDMA_RARE static void fill(struct flow_streams *streams, struct stream *s)
     }
     s->filling = false;
     s->order = 0;
-    s->evident =
-        !TAILQ_EMPTY(&s->reorder) && s->has_acked && rpcrdma_psn_diff(s->acked, s->next) >= 0;
-    if (TAILQ_EMPTY(&s->reorder) && s->pub.conn)
+    first = stream_first_waiting(s);
+    s->evident = first && s->has_acked && rpcrdma_psn_diff(s->acked, s->next) >= 0;
+    if (!first && s->pub.conn)
         stream_event(streams, s, FLOW_STREAM_RESUMES);
 }
 
@@ -148,21 +148,21 @@ RPCRDMA_RARE static void lose_until(struct flow_streams *streams, struct stream 
 
 static void give_up(struct flow_streams *streams, struct stream *s)
 {
-    lose_until(streams, s, &TAILQ_FIRST(&s->reorder)->op);
+    lose_until(streams, s, &stream_first_waiting(s)->op);
     s->filling = true;
 }
 
 /* Whether time, or what the receiver acknowledged, says that the first gap will not be filled. */
 static bool is_hopeless(const struct flow_streams *streams, const struct stream *s)
 {
-    int64_t now = streams->context->time_ns, waited = now - TAILQ_FIRST(&s->reorder)->time_ns;
+    int64_t now = streams->context->time_ns, waited = now - stream_first_waiting(s)->time_ns;
 
     /* where Acks stand before what they acknowledge it is a matter of time alone */
     if (s->evident && s->pub.delivery && flow_delivery_acked_early(s->pub.delivery) != 0) {
-        if (now - s->evident_ns > FLOW_REORDER_NS)
+        if (now - s->queue->evident_ns > FLOW_REORDER_NS)
             return true;
-    } else if (s->evident &&
-               (s->evident_packets >= REORDER_PACKETS || now - s->evident_ns > REORDER_NS)) {
+    } else if (s->evident && (s->queue->evident_packets >= REORDER_PACKETS ||
+                              now - s->queue->evident_ns > REORDER_NS)) {
         return true;
     }
     return waited >= (s->pub.paired ? PATIENCE_NS : PATIENCE_ONE_WAY_NS);
@@ -219,6 +219,7 @@ RPCRDMA_RARE static void ahead(struct flow_streams *streams, struct stream *s,
                                const struct rpcrdma_op *op, int32_t by)
 {
     bool jump = s->pub.closed ? by > FLOW_REORDER_PACKETS : by > STREAM_OTHER_QP;
+    const struct stream_reordered *first;
 
     if (jump && op->flags & RPCRDMA_OP_FIRST) {
         stream_renewed(streams, s);
@@ -239,15 +240,15 @@ RPCRDMA_RARE static void ahead(struct flow_streams *streams, struct stream *s,
         stream_expect(s, op->seq);
         return;
     }
-    if ((TAILQ_EMPTY(&s->reorder) || !stream_reorder_full(streams, s, op->caplen)) &&
+    first = stream_first_waiting(s);
+    if ((!first || !stream_reorder_full(streams, s, op->caplen)) &&
         stream_reorder_add(streams, s, op)) {
         s->in_hand = NULL;
         s->review = STREAM_REVIEW_TIME;
         return;
     }
     /* no room for it to wait in: gaps are given up until it is expected, or there is room */
-    if (!TAILQ_EMPTY(&s->reorder) &&
-        rpcrdma_psn_diff(TAILQ_FIRST(&s->reorder)->op.seq, op->seq) <= 0)
+    if (first && rpcrdma_psn_diff(first->op.seq, op->seq) <= 0)
         give_up(streams, s);
     else
         lose_until(streams, s, op);
@@ -297,6 +298,7 @@ RPCRDMA_RARE static void first_request(struct flow_streams *streams, struct stre
 static RPCRDMA_INLINE void request(struct flow_streams *streams, struct stream *s)
 {
     const struct rpcrdma_op *op = s->in_hand;
+    const struct stream_reordered *first;
     int32_t by;
 
     if (op->carrier == RPCRDMA_CARRIER_IWARP) {
@@ -308,9 +310,10 @@ static RPCRDMA_INLINE void request(struct flow_streams *streams, struct stream *
     by = rpcrdma_psn_diff(op->seq, s->next);
     if (by == 0) {
         s->in_hand = NULL;
-        if (!TAILQ_EMPTY(&s->reorder)) {
+        first = stream_first_waiting(s);
+        if (first) {
             /* what waits for this packet was captured before what came in between */
-            s->order = TAILQ_FIRST(&s->reorder)->op.frame;
+            s->order = first->op.frame;
             s->filling = true;
         }
         take(streams, s, op);
@@ -335,8 +338,7 @@ static bool step(struct flow_streams *streams, struct stream *s)
         return true;
     }
     if (s->review != STREAM_REVIEW_NONE) {
-        if (!TAILQ_EMPTY(&s->reorder) &&
-            (s->review == STREAM_REVIEW_ALL || is_hopeless(streams, s)))
+        if (stream_first_waiting(s) && (s->review == STREAM_REVIEW_ALL || is_hopeless(streams, s)))
             give_up(streams, s);
         else
             s->review = STREAM_REVIEW_NONE;
