@@ -68,6 +68,14 @@ class SnapLength(CommandTest):
                 self.assertEqual(said in text, bool(cut))
                 self.assertIn(f' s that {len(rows) - len(cut)}{" other" * bool(cut)} RPCs took, ', text)
 
+    def test_calls_with_chunks(self):
+        """Neither the set-up nor any program was captured, and Calls are cut within their Write lists: who writes is the server."""
+        for name in ('roce-nfs3-mini', 'roce-nfs41-mini'):
+            with self.subTest(name=name):
+                frames = [[(row['xid'], row['call_frame'], row['reply_frame'], row['client']) for row in self.json('rpcs', '--json', path)]
+                          for path in (capture(name), self.cut(name, 80))]
+                self.assertEqual(frames[0], frames[1])
+
     def test_slow_and_cut(self):
         """An RPC of seconds whose parts are not known makes no server slow, and no capture healthy."""
         packets = [one._replace(data=one.data[:100]) for one in self.packets('roce-nfs3-mini')]

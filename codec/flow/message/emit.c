@@ -256,6 +256,8 @@ static void learn_role(struct making *m)
         m->to->out.direction == RPCRDMA_DIRECTION_CALL) {
         enum rpcrdma_role role = caller_role(&m->to->message, &m->to->rpc);
 
+        if (!(m->to->rpc.present & RPCRDMA_RPC_HAS_TYPE) && m->to->message.version == 1)
+            role = message_role_of(m->conn, m->sender);
         if (role != RPCRDMA_ROLE_UNKNOWN)
             flow_conn_role(m->conn, m->sender, role);
     }

@@ -285,7 +285,10 @@ static inline const struct flow_call *message_call_outstanding(const struct flow
 /* Its Reply, or a part of that (`continues`), is the message in hand. */
 void message_call_reply(struct flow_call *call, bool continues);
 
-/* paired.c. As far as it follows from the Calls that are outstanding, and from what is offered. */
+/* paired.c. As long as no Call shows its program: who writes to the other end's memory, or reads
+ * it, answers Calls (RFC 8166 sections 3.4.5 and 3.4.6). */
+enum rpcrdma_role message_role_of(struct flow_conn *conn, int end);
+/* As far as it follows from the Calls that are outstanding, and from what is offered. */
 enum rpcrdma_rpc_direction message_direction_paired(const struct flow_messages *messages,
                                                     struct flow_conn *conn, int sender,
                                                     const struct rpcrdma_message *msg);

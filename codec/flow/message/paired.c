@@ -12,6 +12,18 @@
  * so that what an end says in both differs; and only clients offer chunks.
  */
 
+enum rpcrdma_role message_role_of(struct flow_conn *conn, int end)
+{
+    const struct flow_direction *from = flow_conn_direction(conn, 1 - end),
+                                *to = flow_conn_direction(conn, end);
+    enum rpcrdma_role known = flow_conn_public(conn)->role[end];
+    bool moves = from && flow_stream_moves_data(from), served = to && flow_stream_moves_data(to);
+
+    if (known != RPCRDMA_ROLE_UNKNOWN || moves == served)
+        return known;
+    return moves ? RPCRDMA_ROLE_SERVER : RPCRDMA_ROLE_CLIENT;
+}
+
 /* The list has an entry, or would have, had that been captured. */
 static bool begins(const uint8_t *list)
 {
@@ -26,10 +38,10 @@ static bool offers_writes(const struct rpcrdma_message *msg)
 
 /* A message that answers no Call that was seen, though one that it answers may be missing. */
 static enum rpcrdma_rpc_direction by_credits(struct flow_conn *conn, int sender,
+                                             enum rpcrdma_role role,
                                              const struct rpcrdma_message *msg)
 {
     const struct message_conn *mc = message_conn_of(conn);
-    enum rpcrdma_role role = flow_conn_public(conn)->role[sender];
     uint32_t asks = mc->asks[sender], grants = mc->grants[sender];
 
     if (msg->version != 1)
@@ -48,6 +60,7 @@ message_direction_paired(const struct flow_messages *messages, struct flow_conn 
                          const struct rpcrdma_message *msg)
 {
     const struct flow_direction *towards = flow_conn_direction(conn, sender);
+    enum rpcrdma_role role = message_role_of(conn, sender);
     bool rpc = message_moves_rpc(msg),
          reads = msg->present & RPCRDMA_HAS_READ && begins(msg->read.wire);
 
@@ -55,7 +68,7 @@ message_direction_paired(const struct flow_messages *messages, struct flow_conn 
         return RPCRDMA_DIRECTION_UNKNOWN;
     /* XIDs of the two directions of RPC can be the same (RFC 8167 section 4.1): what a client
      * offers to be read is a Call's, whatever its server's Call has */
-    if (rpc && reads && flow_conn_public(conn)->role[sender] == RPCRDMA_ROLE_CLIENT)
+    if (rpc && reads && role == RPCRDMA_ROLE_CLIENT)
         return RPCRDMA_DIRECTION_CALL;
     if (message_call_outstanding(messages, conn, 1 - sender, msg->xid))
         return RPCRDMA_DIRECTION_REPLY;
@@ -73,19 +86,19 @@ message_direction_paired(const struct flow_messages *messages, struct flow_conn 
     /* a NOMSG without read list has its RPC message in the reply chunk; where no Call is there that
      * it could answer, it is a client's Call that lacks its Position-Zero Read chunk */
     if (msg->kind == RPCRDMA_KIND_NOMSG && msg->status == RPCRDMA_OK)
-        return flow_conn_public(conn)->role[sender] == RPCRDMA_ROLE_CLIENT &&
+        return role == RPCRDMA_ROLE_CLIENT &&
                        (!message_conn_of(conn)->called[1 - sender] || flow_conn_saw_all(conn))
                    ? RPCRDMA_DIRECTION_CALL
                    : RPCRDMA_DIRECTION_REPLY;
     /* Of the Call that a server answers in the client's chunks the bytes may be missing, of TCP,
      * and not be known to be yet: nothing else brings them back */
-    if (offers_writes(msg) && flow_conn_public(conn)->role[sender] == RPCRDMA_ROLE_SERVER)
+    if (offers_writes(msg) && role == RPCRDMA_ROLE_SERVER)
         return RPCRDMA_DIRECTION_REPLY;
     /* It answers no Call that was seen. Where every Call would have been seen it is one itself; so
      * is what a client sends as long as its server never called. */
     if (towards && !flow_conn_lacks(conn, 1 - sender) &&
-        (flow_conn_by_cm(conn) || (flow_conn_public(conn)->role[sender] == RPCRDMA_ROLE_CLIENT &&
-                                   !message_conn_of(conn)->called[1 - sender])))
+        (flow_conn_by_cm(conn) ||
+         (role == RPCRDMA_ROLE_CLIENT && !message_conn_of(conn)->called[1 - sender])))
         return RPCRDMA_DIRECTION_CALL;
-    return by_credits(conn, sender, msg);
+    return by_credits(conn, sender, role, msg);
 }

@@ -20,6 +20,11 @@ bool flow_stream_from_first(const struct flow_direction *dir)
     return stream_of_const(dir)->from_first;
 }
 
+bool flow_stream_moves_data(const struct flow_direction *dir)
+{
+    return stream_of_const(dir)->moves_data;
+}
+
 bool flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
                               uint32_t psn, bool newest)
 {

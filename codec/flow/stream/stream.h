@@ -267,6 +267,8 @@ bool flow_stream_acknowledged(struct flow_streams *streams, struct flow_directio
  * them was. */
 void flow_stream_first_acknowledged(struct flow_direction *dir);
 bool flow_stream_from_first(const struct flow_direction *dir);
+/* The end that sends these requests wrote to the other one's memory, or read it. */
+bool flow_stream_moves_data(const struct flow_direction *dir);
 /* Where the connection was captured from its beginning, and not so far as to know where requests
  * begin: the receiver acknowledged some, which begin with this one, or before, and are missing
  * unless they come yet. */

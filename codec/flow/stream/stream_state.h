@@ -104,6 +104,7 @@ struct stream {
     bool fresh;                /* no packet yet */
     bool presumed : 1;         /* likewise, and `next` is what an Ack named: flow_stream_presume */
     bool from_first : 1;       /* the first message of all was captured, as an Ack of it says */
+    bool moves_data : 1;       /* there was an RDMA Write, or a Read request */
     bool resync;               /* next is a lower bound: an unknown number of PSNs was taken */
     bool selected;             /* by the user */
     bool has_far;

@@ -85,6 +85,7 @@ static RPCRDMA_INLINE void take(struct flow_streams *streams, struct stream *s,
     uint32_t packets = 1;
 
     if (op->kind == RPCRDMA_OP_READ_REQUEST) {
+        s->moves_data = true;
         /* its response takes a PSN per packet */
         packets = op->flags & RPCRDMA_OP_RETH ? stream_packets(s, op->length) : 0;
     } else if (!(op->flags & RPCRDMA_OP_LAST) && op->len > 0 &&
@@ -261,6 +262,7 @@ RPCRDMA_RARE static void iwarp(struct flow_streams *streams, struct stream *s,
     bool unknown_send = op->kind == RPCRDMA_OP_SEND && op->flags & RPCRDMA_OP_TRUNCATED;
 
     s->in_hand = NULL;
+    s->moves_data |= op->kind == RPCRDMA_OP_WRITE || op->kind == RPCRDMA_OP_READ_REQUEST;
     if (op->kind == RPCRDMA_OP_SEND && !unknown_send) {
         stream_assemble(streams, s, op);
     } else if (op->kind == RPCRDMA_OP_WRITE) {

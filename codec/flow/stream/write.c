@@ -9,6 +9,7 @@ RPCRDMA_RARE static struct flow_write first(struct flow_streams *streams, struct
     struct flow_write write = {.placed = true, .rkey = op->rkey, .address = op->remote_address};
     struct stream_parts *parts = s->parts;
 
+    s->moves_data = true;
     if (!(op->flags & RPCRDMA_OP_FIRST))
         return write;
     if (!(op->flags & RPCRDMA_OP_LAST))

@@ -162,6 +162,45 @@ static void one_number(void **state)
     expect(8, RPCRDMA_DIRECTION_CALL);
 }
 
+/* An RDMA Write, in one packet. */
+static void write_data(bool from_a)
+{
+    struct rig_end *from = from_a ? &a : &b;
+    struct rpcrdma_op op = rig_op(&rig, RPCRDMA_OP_WRITE, from, from_a ? &b : &a, from->psn++);
+
+    op.flags |= RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST | RPCRDMA_OP_RETH;
+    op.rkey = 0x1234;
+    op.length = op.len = 512;
+    op.caplen = 0;
+    rig_feed(&rig, &op);
+}
+
+/* No program was captured, nor the set-up: who writes to the other end's memory is the server. */
+static void server_by_its_writes(void **state)
+{
+    (void)state;
+    a = RIG_A;
+    b = RIG_B;
+    rig_begin(&rig, NULL);
+    writes(true, 10, A_CALLS);
+    write_data(false);
+    writes(false, 10, B_REPLIES);
+    writes(true, 11, A_CALLS);
+    write_data(false);
+    writes(false, 11, B_REPLIES);
+    lose(&a);
+    lose(&b);
+    writes(true, 13, A_CALLS);
+    writes(false, 14, B_REPLIES); /* its Call is missing */
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 6);
+    expect(1, RPCRDMA_DIRECTION_REPLY);
+    expect(2, RPCRDMA_DIRECTION_CALL);
+    expect(3, RPCRDMA_DIRECTION_REPLY);
+    expect(4, RPCRDMA_DIRECTION_CALL);
+    expect(5, RPCRDMA_DIRECTION_REPLY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +208,7 @@ int main(void)
         cmocka_unit_test(other_credits),
         cmocka_unit_test(both_directions),
         cmocka_unit_test(one_number),
+        cmocka_unit_test(server_by_its_writes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
