@@ -331,10 +331,14 @@ void transaction_file_json(struct view *view, const struct rpcrdma_transaction *
         json_key(json, KEY(call_length)), json_u64(json, t->call_length);
     if (t->reply_length)
         json_key(json, KEY(reply_length)), json_u64(json, t->reply_length);
-    json_key(json, KEY(read_chunk_length)), json_u64(json, t->read_chunk_length);
-    json_key(json, KEY(write_chunk_length)), json_u64(json, t->write_chunk_length);
-    json_key(json, KEY(reply_chunk_length)), json_u64(json, t->reply_chunk_length);
-    json_key(json, KEY(segments)), json_u64(json, t->segments);
+    if (t->offers_known)
+        json_key(json, KEY(read_chunk_length)), json_u64(json, t->read_chunk_length);
+    if (t->returns_known) {
+        json_key(json, KEY(write_chunk_length)), json_u64(json, t->write_chunk_length);
+        json_key(json, KEY(reply_chunk_length)), json_u64(json, t->reply_chunk_length);
+    }
+    if (t->offers_known)
+        json_key(json, KEY(segments)), json_u64(json, t->segments);
     json_key(json, KEY(complete)), json_bool(json, t->complete);
     json_key(json, KEY(retransmitted)), json_bool(json, t->retransmitted);
     if (t->has_credits)

@@ -125,6 +125,8 @@ struct rpcrdma_transaction {
     uint64_t write_chunk_length;                /* as the Reply says, without one as seen */
     uint64_t reply_chunk_length;
     uint32_t segments;  /* that the Call offers, in all chunks */
+    bool offers_known;  /* the Call's chunk lists were captured: segments, read_chunk_length */
+    bool returns_known; /* the Reply's were, or without one the Call's: the other two lengths */
     bool complete;      /* the whole Call and the whole Reply passed on the wire */
     bool retransmitted; /* the Call was sent before */
     /* where it was sent first, of all connections seen: the same for all sendings of a Call. 0: not
@@ -133,7 +135,7 @@ struct rpcrdma_transaction {
     uint64_t original_frame;
     int64_t original_time_ns;
     uint32_t previous_connection; /* where it was sent last before this one; 0 likewise */
-    bool error; /* answered by an RDMA error, not by a Reply */
+    bool error;                   /* answered by an RDMA error, not by a Reply */
     bool has_credits;
     uint32_t credits_granted;
     const struct rpcrdma_finding *findings;

@@ -76,6 +76,25 @@ class SnapLength(CommandTest):
                           for path in (capture(name), self.cut(name, 80))]
                 self.assertEqual(frames[0], frames[1])
 
+    def test_amounts(self):
+        """What chunks have is told as it is, or not at all, where the lists that say it were cut."""
+        def key(row):
+            return row['connection'], row['xid']
+
+        amounts = 'segments', 'read_chunk_length', 'write_chunk_length', 'reply_chunk_length'
+        for name, n in (('roce-nfs3-mini', 96), ('roce-nfs42-mini', 112), ('roce-long-call', 96), ('iwarp-nfs41-mini', 128)):
+            with self.subTest(name=name, n=n):
+                path = self.cut(name, n)
+                whole = {key(row): [row[one] for one in amounts] for row in self.json('rpcs', '--json', capture(name))}
+                told = {key(row): [row.get(one) for one in amounts] for row in self.json('rpcs', '--json', path)}
+                self.assertEqual(whole.keys(), told.keys())
+                self.assertTrue(any(None in row for row in told.values()))
+                for rpc, row in told.items():
+                    self.assertEqual(row, [known if said is not None else None for said, known in zip(row, whole[rpc])], rpc)
+                for at, one in enumerate(amounts):
+                    found = self.json('rpcs', '--json', '--where', f'rpcrdma.rpcs.{one} == 0', path)
+                    self.assertEqual(sorted(map(key, found)), sorted(rpc for rpc, row in told.items() if row[at] == 0))
+
     def test_slow_and_cut(self):
         """An RPC of seconds whose parts are not known makes no server slow, and no capture healthy."""
         packets = [one._replace(data=one.data[:100]) for one in self.packets('roce-nfs3-mini')]

@@ -120,6 +120,12 @@ static void give_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                             part->caplen, part->len);
 }
 
+static void note_cut(struct rpc_transaction *t, const struct rpcrdma_message *message)
+{
+    t->reply_cut =
+        !(message->present & RPCRDMA_HAS_HEADER_LENGTH) && message->status != RPCRDMA_MALFORMED;
+}
+
 static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                         const struct rpcrdma_message *message, const struct rpc_part *part)
 {
@@ -129,6 +135,7 @@ static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     bool good = true;
 
     t->pub.reply_chunk_length = 0;
+    note_cut(t, message);
     if (t->chunk_map || t->pending > 0 || t->pub.compound)
         good = check_plain(rpcs, t, message, part, rpc);
     if (rpc->present & RPCRDMA_RPC_HAS_XID)
@@ -237,6 +244,7 @@ static void any_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     size_t caplen, n_iovec;
     uint64_t length;
 
+    note_cut(t, message);
     reply_base(&m, answer);
     data = rpc_flatten(rpcs, &rpcs->base, &caplen);
     if (message->kind == RPCRDMA_KIND_MSGP)

@@ -129,7 +129,8 @@ struct rpc_transaction {
     bool slot_answered;     /* SEQUENCE's status was read, */
     uint32_t slot_status;   /* which is asked for only in doubt */
     bool reply_complete;
-    bool settled; /* pub.reply says what became of it: it was looked for a moment ago */
+    bool reply_cut; /* its transport header was not captured to its end */
+    bool settled;   /* pub.reply says what became of it: it was looked for a moment ago */
     int64_t rdma_first_ns, rdma_last_ns;
     struct rpc_place call_place, reply_place;
     uint32_t remembered;   /* flow_message.remembered of its Call, */
@@ -155,6 +156,12 @@ struct rpc_transaction {
 
     struct rpc_reply reply; /* last: see get_transaction */
 };
+
+/* What the Call offers to RDMA was not captured to its end. */
+static inline bool rpc_offers_cut(const struct rpc_transaction *t)
+{
+    return t->has_call && t->no_length && !t->malformed;
+}
 
 TAILQ_HEAD(rpc_list, rpc_transaction); /* the oldest first */
 

@@ -252,13 +252,6 @@ static void data_phase(struct rpc_transaction *t, int64_t ns)
         p->data_network_ns = between(rpc_journeys_ns(&t->data.journeys), 0, ns);
 }
 
-/* What it offers to RDMA was not captured to its end: whose the RDMA is that passed is not known,
- * and so neither what the server took. */
-static bool offers_cut(const struct rpc_transaction *t)
-{
-    return t->has_call && t->no_length && !t->malformed;
-}
-
 static void phases(struct rpc_transaction *t)
 {
     struct rpcrdma_transaction *pub = &t->pub;
@@ -271,7 +264,8 @@ static void phases(struct rpc_transaction *t)
     pub->stalled_ns = 0;
     pub->stalled_by = RPCRDMA_STALL_NONE;
     pub->stalled_from_frame = pub->stalled_to_frame = 0;
-    if (offers_cut(t))
+    /* whose the RDMA is that passed is not known, and so neither what the server took */
+    if (rpc_offers_cut(t))
         return;
     p->exact = pub->call.arrived_frame != 0 && pub->reply.arrived_frame != 0;
     sent = between(sent, begin, end);

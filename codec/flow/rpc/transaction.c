@@ -263,6 +263,8 @@ static void conclude(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     struct rpcrdma_transaction *pub = &t->pub;
 
     pub->complete = t->call_complete && t->reply_complete;
+    pub->offers_known = t->has_call && !rpc_offers_cut(t);
+    pub->returns_known = pub->reply_frame != 0 ? !t->reply_cut : pub->offers_known;
     pub->has_latency = t->has_call && pub->reply_frame != 0;
     pub->latency_ns = pub->has_latency ? pub->reply_time_ns - pub->call_time_ns : 0;
     if (pub->reply_frame < pub->call_frame && pub->latency_ns < 0) {
