@@ -48,16 +48,8 @@ static void lease_ran_out(struct report_cause *cause, const struct report_restar
         restart->stale, plural(restart->stale), restart->stale == 1 ? "s" : "", restart->frame);
 }
 
-/* Another one took its place a second or more later: causes_left.c tells of that. */
-static bool left_for_long(const struct report *r, const struct rpcrdma_life *life)
-{
-    const struct report_connection *next = life->next ? report_numbered(r, life->next) : NULL;
-
-    return next && next->pub.life.has_down && next->pub.life.down_ns >= SECOND;
-}
-
 /* Of the client's packets alone, a connection whose set-up and Calls are not known to be one: that
- * the server closed it is told of the set-up. */
+ * the server closed it is told of the one that took the place of the set-up. */
 static bool half_was_closed(const struct report *r, const struct report_connection *c,
                             const struct report_connection *from)
 {
@@ -70,13 +62,15 @@ static bool half_was_closed(const struct report *r, const struct report_connecti
         return false;
     g_hash_table_iter_init(&each, r->connections);
     while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *half = one;
-        const struct rpcrdma_life *life = &half->pub.life;
+        const struct report_connection *next = one, *half;
 
-        found = (half->pub.messages == 0 || half == from) && left_for_long(r, life) &&
+        if (!next->pub.life.has_down || next->pub.life.down_ns < SECOND)
+            continue;
+        half = report_before(r, next).was;
+        found = half && (half->pub.messages == 0 || half == from) &&
                 report_closed_by_server(&half->pub) &&
-                time_plus(life->ended_ns, SECOND) >= trouble->resent_since_ns &&
-                life->ended_ns < trouble->resent_until_ns && report_same_hosts(half, c);
+                time_plus(half->pub.life.ended_ns, SECOND) >= trouble->resent_since_ns &&
+                half->pub.life.ended_ns < trouble->resent_until_ns && report_same_hosts(half, c);
     }
     return found;
 }

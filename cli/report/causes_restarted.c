@@ -233,27 +233,34 @@ static bool client_was_silent(const struct report_connection *was)
     return connection_silent(&was->pub, 1 - report_server_end(&was->pub), &ns);
 }
 
+struct report_before report_before(const struct report *r, const struct report_connection *c)
+{
+    struct report_before before = {.was = report_numbered(r, c->pub.life.previous)};
+
+    while (before.was && (report_refused(&before.was->pub) || answer_not_captured(before.was))) {
+        uint64_t n = 1 + before.was->attempts_between;
+
+        if (report_refused(&before.was->pub))
+            before.refused += n;
+        else
+            before.unseen += n;
+        before.was = report_numbered(r, before.was->pub.life.previous);
+    }
+    return before;
+}
+
 bool report_server_was_down(struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *was = report_numbered(r, c->pub.life.previous);
-    uint64_t attempts = 0, unseen = 0;
+    const struct report_before before = report_before(r, c);
+    const struct report_connection *was = before.was;
 
-    while (was && (report_refused(&was->pub) || answer_not_captured(was))) {
-        uint64_t n = 1 + was->attempts_between;
-
-        if (report_refused(&was->pub))
-            attempts += n;
-        else
-            unseen += n;
-        was = report_numbered(r, was->pub.life.previous);
-    }
-    if (attempts == 0 && (!was || !report_closed_by_server(&was->pub) || report_end_told(was) ||
-                          client_was_silent(was)))
+    if (before.refused == 0 && (!was || !report_closed_by_server(&was->pub) ||
+                                report_end_told(was) || client_was_silent(was)))
         return false;
     if (was)
-        add_down(r, was, c, attempts, unseen);
+        add_down(r, was, c, before.refused, before.unseen);
     else
-        add_refused(r, c, attempts);
+        add_refused(r, c, before.refused);
     return true;
 }
 

@@ -26,6 +26,13 @@ struct report_cause *report_server_restarted(struct report *r, const struct repo
 bool report_restart_shown(struct report *r, const struct report_connection *c,
                           const struct report_restart *restart);
 
+/* The attempts to connect between a connection and the last one before it that was set up. */
+struct report_before {
+    const struct report_connection *was; /* that one; NULL: there is none, or it is not kept */
+    uint64_t refused, unseen;            /* unseen: what the server answered was not captured */
+};
+struct report_before report_before(const struct report *r, const struct report_connection *c);
+
 /* Attempts were refused before this connection, or the server closed the one before it: adds the
  * cause. It costs the time since that was there. */
 bool report_server_was_down(struct report *r, const struct report_connection *c);

@@ -13,6 +13,17 @@ import rules_iwarp
 
 
 class OneWay(ConversationTest):
+    @staticmethod
+    def keep_client(c):
+        """Only what the client sent."""
+        c.packets[:] = [packet for packet in c.packets if roce_source(packet) == rule_talk.CLIENT]
+
+    @staticmethod
+    def ask(c, number):
+        """The REQ of another connection."""
+        one = rule_talk.Conversation(c.packets, number=number, clock=c.clock)
+        one.talk.datagram(one.client, cm.req(one.talk.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn, 5, *one.hosts))
+
     def test_one_direction_is_undecided(self):
         path = os.path.join(self.folder, 'server.pcap')
         pcap.write(path, [p for p in self.packets() if p.data[26:30] == bytes([192, 168, 77, 1])])
@@ -101,27 +112,30 @@ class OneWay(ConversationTest):
 
     def test_restart_in_one_direction(self):
         """The client's packets alone: an acknowledged DREQ of the server's, attempts to connect whose answers are missing, and
-        the connection that took the place."""
-        def talk(c, _):
+        the connection that took the place; and a Call that comes again there, which makes it no second failure."""
+        def talk(c, again):
             for _ in range(3):
                 c.null()
+            xid = c.call(rule_talk.NULL)
             c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
             c.talk.datagram(c.client, cm.drep(c.talk.local_id, c.talk.remote_id))
             for number in range(2, 6):
                 c.clock.now += 3 * 10**9
-                one = rule_talk.Conversation(c.packets, number=number, clock=c.clock)
-                one.talk.datagram(one.client, cm.req(one.talk.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn, 5,
-                                                     *one.hosts))
+                self.ask(c, number)
             c.clock.now += 10**9
-            again = c.beside(6)
+            next_one = c.beside(6)
+            if again:
+                next_one.call(rule_talk.NULL, xid=xid)
             for _ in range(3):
-                again.null()
-            c.packets[:] = [packet for packet in c.packets if roce_source(packet) == rule_talk.CLIENT]
-        report = self.report(talk)
-        first = report['causes'][0]
-        self.assertEqual((first['cause'], first['confidence']), ('server-restarted', 'medium'))
-        self.assertIn('What became of 4 attempts to connect meanwhile was not captured', first['text'])
-        self.assertAlmostEqual(first['cost_ns'], 13 * 10**9, delta=10**7)
+                next_one.null()
+            self.keep_client(c)
+        for again in (False, True):
+            report = self.report(lambda c, _, again=again: talk(c, again))
+            first = report['causes'][0]
+            self.assertEqual((first['cause'], first['confidence']), ('server-restarted', 'medium'))
+            self.assertIn('What became of 4 attempts to connect meanwhile was not captured', first['text'])
+            self.assertAlmostEqual(first['cost_ns'], 13 * 10**9, delta=10**7)
+            self.assertEqual([one['cause'] for one in report['causes'][1:]], ['capture-incomplete'])
 
     def test_one_direction_over_tcp(self):
         """Over iWARP: a client closes a connection with a Call on it and sends that again on another one. With the server's
