@@ -77,8 +77,10 @@ static bool told_otherwise(struct report *r, const struct report_connection *c,
 {
     const struct report_connection *was = tried->before;
 
-    if (report_one_way(c) || (was && report_one_way(was)))
+    if (report_one_way(c) || (was && report_one_way(was))) {
+        causes_of_left_half(r, c);
         return true;
+    }
     /* the client closed it, with what was on the path acknowledged: `unanswered` */
     if (was && tried->n == 0 && (report_server_held(was) || was_in_order(was, c)))
         return true;

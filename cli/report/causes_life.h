@@ -19,6 +19,9 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
 /* causes_left.c: it takes the place of another one, and no Call was seen on both. */
 void causes_of_left(struct report *r, const struct report_connection *c);
 
+/* causes_left_half.c: likewise, of the client's packets alone. */
+void causes_of_left_half(struct report *r, const struct report_connection *c);
+
 /* causes_lost.c: nothing took its place: an end stopped answering, or attempts to connect got no
  * answer at all. */
 void causes_of_lost(struct report *r, const struct report_connection *c);

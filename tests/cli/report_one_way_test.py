@@ -137,6 +137,50 @@ class OneWay(ConversationTest):
             self.assertAlmostEqual(first['cost_ns'], 13 * 10**9, delta=10**7)
             self.assertEqual([one['cause'] for one in report['causes'][1:]], ['capture-incomplete'])
 
+    def leave(self, c, pause=60, again=0, close=False, asked=0, other=0, in_use=False):
+        """The client's packets alone: it goes on with another connection, though nothing closed the first. again: what it sent last
+        it sends again so often, and may close it then; asked: attempts to connect before; other: to the next XID."""
+        for _ in range(3):
+            c.null()
+        c.call(rule_talk.NULL)
+        c.packets[:] = c.packets[:-1]  # without its Ack
+        call = c.packets[-1]
+        for _ in range(again):
+            c.clock.now += 10**9
+            c.packets.append(call._replace(time_ns=c.clock.tick()))
+        if close:
+            c.talk.disconnect()
+        c.clock.now += pause * 10**9
+        for number in range(2, 2 + asked):
+            self.ask(c, number)
+            c.clock.now += 10**9
+        next_one = c.beside(10)
+        next_one.xid = c.xid + other
+        for _ in range(3):
+            next_one.null()
+            if in_use:
+                c.null()
+        self.keep_client(c)
+
+    def test_failure_in_one_direction(self):
+        """It failed, as the client says that goes on with its XIDs elsewhere and neither closed it nor answered that it was closed.
+        Not where it may have been idle, where it is of another mount, and where it is in use."""
+        silent = 'The client sent nothing more on it, and neither closed it nor answered that the server closed it.'
+        again = 'What the client sent last it sent again, as if nothing answered.'
+        for fields, cost, text in (({}, 60, silent), ({'asked': 4}, 64, silent + ' 4 attempts to connect came before.'),
+                                   ({'again': 3}, 60, again), ({'again': 3, 'close': True}, 60, again), ({'pause': 400, 'again': 3}, 400, again)):
+            report = self.report(lambda c, _, fields=fields: self.leave(c, **fields))
+            first, *others = report['causes']
+            self.assertEqual((first['cause'], first['confidence']), ('connection-failed', 'medium'), fields)
+            self.assertEqual([one['cause'] for one in others], ['lost-to-server'] * ('again' in fields) + ['capture-incomplete'], fields)
+            self.assertAlmostEqual(first['cost_ns'], cost * 10**9, delta=4 * 10**9)
+            self.assertIn(text, first['text'])
+            self.assertIn('the client may have had nothing to ask for', first['against'])
+            self.assertEqual(report['verdict'], 'undecided')
+        for fields in ({'pause': 400}, {'other': 1 << 20}, {'in_use': True}):
+            causes = [one['cause'] for one in self.report(lambda c, _, fields=fields: self.leave(c, **fields))['causes']]
+            self.assertEqual(causes, ['capture-incomplete'], fields)
+
     def test_one_direction_over_tcp(self):
         """Over iWARP: a client closes a connection with a Call on it and sends that again on another one. With the server's
         direction it is known that the server had it; without, it may have been the path, and that is not sure."""
