@@ -39,6 +39,10 @@ bool report_server_held(const struct report_connection *c);
 /* causes_stalled.c: an end stood still, and nothing was lost */
 void causes_of_stalls(struct report *r, const struct report_connection *c);
 
+/* causes_stalled.c: this end was silent for so long that it is told: what was sent to it again
+ * meanwhile was not lost. */
+bool report_stood_silent(const struct report_connection *c, int end);
+
 /* causes_stalled.c: which end gave the connection up, as the other one stood still for so long; -1:
  * none did. It sent nothing behind what was not answered in time, and answered nothing. */
 int report_gave_up(const struct report_connection *c);

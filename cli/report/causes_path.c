@@ -27,6 +27,16 @@ static struct rpcrdma_path until_answered(const struct report_connection *c, int
     return path;
 }
 
+/* What was sent to an end that stood still was not lost, either: `stalled-end` tells of it. */
+static void leave_out_silence(struct rpcrdma_path *path)
+{
+    uint64_t arrived = path->late_timeouts + path->acked_timeouts + path->served_timeouts;
+
+    path->retransmitted -= MIN(path->silent_again, path->retransmitted);
+    path->timeouts -= MIN(path->silent_timeouts, path->timeouts - MIN(arrived, path->timeouts));
+    path->waited_ns -= MIN(path->silent_waited_ns, path->waited_ns);
+}
+
 /* RoCE: what came out of order here is behind what was retransmitted, not a loss: Naks asked for
  * such packets, and nearly none for others. */
 static bool only_disorder(const struct rpcrdma_path *path)
@@ -141,15 +151,18 @@ static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *c
 /* Requests of this end came again though they were answered in part: answers to it were lost. */
 static void lost(struct report *r, const struct report_connection *c, int end)
 {
-    const struct rpcrdma_path until = until_answered(c, end);
+    struct rpcrdma_path until = until_answered(c, end);
     const struct rpcrdma_path *a = &until, *back = &c->path[1 - end];
-    const struct loss loss = look_loss(a, back);
     bool server = end == report_server_end(&c->pub);
     bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
     bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
     struct report_cause *cause;
+    struct loss loss;
     char asked[80];
 
+    if (report_stood_silent(c, end))
+        leave_out_silence(&until);
+    loss = look_loss(a, back);
     if (a->packets == 0) {
         only_naks(r, c, end);
         return;

@@ -33,6 +33,14 @@ int report_gave_up(const struct report_connection *c)
     return found;
 }
 
+bool report_stood_silent(const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path *path = &c->path[end];
+
+    return c->has_path[end] && !stood_still(path) && path->silent_unasked_ns >= REPORT_RESEND_NS &&
+           !c->large_lost[end];
+}
+
 /* It was silent on the whole for so long that timers should have made the other end send again what
  * it had not answered, and they did not: no rule of what was lost has that time. */
 static void silent(struct report *r, const struct report_connection *c, int end)
@@ -43,7 +51,7 @@ static void silent(struct report *r, const struct report_connection *c, int end)
     const char *who = !known ? "receiver" : server ? "server" : "client";
     struct report_cause *cause;
 
-    if (!c->has_path[end] || path->silent_unasked_ns < REPORT_RESEND_NS || c->large_lost[end])
+    if (!report_stood_silent(c, end))
         return;
     cause = report_cause_add(r, CAUSE_STALLED, CONFIDENCE_MEDIUM);
     cause->time_ns = path->silent_ns;

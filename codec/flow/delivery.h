@@ -168,6 +168,10 @@ struct rpcrdma_path {
      * least */
     uint64_t early_acks;
     int64_t early_ns;
+
+    /* of the retransmitted, of the timeouts and of waited_ns: in the time of silent_ns */
+    uint64_t silent_again, silent_timeouts;
+    int64_t silent_waited_ns;
 };
 
 /* A packet that did not come once and in its turn. */

@@ -211,6 +211,7 @@ class Slow(ConversationTest):
                 causes = {one['cause']: one for one in self.among(talk)['causes']}
                 self.assertEqual('slow-server' in causes, not silent, causes)
                 self.assertEqual('stalled-end' in causes, silent, causes)
+                self.assertFalse([one for one in causes.values() if silent and 'towards the server' in one['text']], causes)
                 text = ' '.join(self.run_command('report', self.path).split())
                 self.assertEqual("The largest share is the server's" in text, not silent, text)
                 self.adapter_was_silent(text, silent)

@@ -28,6 +28,16 @@ RPCRDMA_RARE void flow_delivery_unheard(struct flow_delivery *d, int64_t heard_n
         d->rare->silent.since_ns = heard_ns;
 }
 
+/* In the silence that ends: nothing was answered since before it began. */
+static void sent_again(struct rpcrdma_path *path)
+{
+    const struct rpcrdma_path_answered *before = &path->answered;
+
+    path->silent_again = path->retransmitted - before->retransmitted;
+    path->silent_timeouts = path->timeouts - before->timeouts;
+    path->silent_waited_ns = path->waited_ns - before->waited_ns;
+}
+
 RPCRDMA_RARE void flow_delivery_heard(struct flow_delivery *d, int64_t time_ns)
 {
     struct silent *silent = d->rare ? &d->rare->silent : NULL;
@@ -49,6 +59,7 @@ RPCRDMA_RARE void flow_delivery_heard(struct flow_delivery *d, int64_t time_ns)
             path->silent_ns = ns;
             path->silent_unasked_ns = time_ns - silent->again_ns;
             path->silent_frame = silent->frame;
+            sent_again(path);
         }
     }
     silent->since_ns = 0;

@@ -167,6 +167,9 @@ static void silent_and_heard(void **state)
     assert_int_equal(recovery->silent_until_ns, sent + 2500 * MS);
     assert_int_equal(path_to(d)->silent_ns, 2500 * MS);
     assert_int_equal(path_to(d)->silent_unasked_ns, sent + 2500 * MS - now);
+    assert_int_equal(path_to(d)->silent_again, 1);
+    assert_int_equal(path_to(d)->silent_timeouts, 1);
+    assert_int_equal(path_to(d)->silent_waited_ns, now - sent);
     flow_delivery_heard(d, now + 900 * MS);
     assert_int_equal(recovery->silent_until_ns, sent + 2500 * MS);
 
