@@ -281,13 +281,8 @@ static void late_acks(struct report *r, bool server, struct report_periods *stil
 static bool tells_of(const struct report_cause *cause, const struct report_connection *c,
                      const struct report_periods *when)
 {
-    struct report_periods told = {0};
-
-    if (cause->id != CAUSE_TRANSFER || cause->of != c)
-        return false;
-    report_period_add(&told, &(struct report_period){cause->since_ns, cause->until_ns,
-                                                     time_less(cause->until_ns, cause->since_ns)});
-    return report_periods_shared(when, &told) >= report_periods_ns(when) / 2;
+    return cause->id == CAUSE_TRANSFER && cause->of == c &&
+           report_periods_shared(when, &cause->when) >= report_periods_ns(when) / 2;
 }
 
 /* Or TCP goes there and back several times for it, as slow_transfer has it. */

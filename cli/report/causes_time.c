@@ -16,9 +16,6 @@ static double ms(int64_t ns)
 
 enum { LEAST_ACKS = 20 };
 
-/* For so long no load explains it that each takes that long. */
-#define A_WHILE_NS INT64_C(10000000000)
-
 static bool is_tcp(const struct report_connection *c)
 {
     return c->pub.carrier == RPCRDMA_CARRIER_IWARP;
@@ -73,7 +70,8 @@ static bool became_long(const struct report_connection *c, bool server)
 {
     const struct report_slow_run *slow = &c->slow_acks[server];
 
-    return slow->acks >= LEAST_ACKS && time_less(slow->until_ns, slow->since_ns) >= A_WHILE_NS;
+    return slow->acks >= LEAST_ACKS &&
+           time_less(slow->until_ns, slow->since_ns) >= REPORT_A_WHILE_NS;
 }
 
 static void delayed_for_a_while(struct report *r, const struct report_connection *c, bool server,
@@ -131,46 +129,54 @@ static void delayed(struct report *r, const struct report_connection *c)
     }
 }
 
-/* Slower than any line that RDMA is used on. */
-static bool moves_slowly(const struct report_moved *moved)
+/* " from 20.500 s into the capture on, for 20.3 s", where it is not of all that was captured. */
+static void tell_while(const struct report *r, const struct report_limited *limited, char text[160])
 {
-    enum { LEAST_BYTES = 256 * 1024, LEAST_RPCS = 8 };
+    const struct report_moved *longest = &limited->longest;
+    int64_t start_ns = r->pipeline->clock.start_ns;
+    int at = 0;
 
-    return moved->rpcs >= LEAST_RPCS && moved->bytes >= LEAST_BYTES &&
-           (double)moved->bytes < report_seconds(moved->ns) * REPORT_SLOW_RATE;
+    if (limited->times > 1)
+        at = snprintf(text, 160, ", %" PRIu64 " times until %.1f s into the capture, the longest",
+                      limited->times, report_seconds(time_less(limited->all.latest_ns, start_ns)));
+    snprintf(text + at, 160 - (size_t)at, " from %.3f s into the capture on, for %.1f s",
+             report_seconds(time_less(longest->since_ns, start_ns)),
+             report_seconds(report_moved_ns(longest)));
 }
 
-/* " from 20.500 s into the capture on, for 20.3 s", where it is not of all that was captured. */
-static void tell_while(const struct report *r, const struct report_moved *moved, char text[80])
+static struct report_periods whole(const struct report_moved *moved)
 {
-    snprintf(text, 80, " from %.3f s into the capture on, for %.1f s",
-             report_seconds(time_less(moved->since_ns, r->pipeline->clock.start_ns)),
-             report_seconds(report_moved_ns(moved)));
+    struct report_periods when = {0};
+
+    report_period_add(
+        &when, &(struct report_period){moved->since_ns, moved->latest_ns, report_moved_ns(moved)});
+    return when;
 }
 
 /* Not by a pause of a few: most by themselves, or all for a while. On a long way TCP goes there and
  * back several times for it. */
 static void slow_transfer(struct report *r, const struct report_connection *c, bool to_server)
 {
-    const struct report_moved *moved = &c->moved[to_server], *some = &c->slow_moved[to_server];
-    bool all = moves_slowly(moved) && moved->slow * 4 >= moved->rpcs * 3;
+    const struct report_limited *limited = &c->limited[to_server];
+    const struct report_moved *moved = &c->moved[to_server];
+    bool all = report_moves_slowly(moved) && moved->slow * 4 >= moved->rpcs * 3;
     struct report_cause *cause;
-    char when[80] = "";
+    char when[160] = "";
 
     if (is_tcp(c) &&
         (report_ack_time(c, false, 25) >= REPORT_LONG_ACK_NS || (!all && became_long(c, false))))
         return;
-    if (!all && (!moves_slowly(some) || report_moved_ns(some) < A_WHILE_NS))
+    if (!all && limited->times == 0)
         return;
     if (!all) {
-        moved = some;
-        tell_while(r, moved, when);
+        moved = &limited->all;
+        tell_while(r, limited, when);
     }
     cause = report_cause_add(r, CAUSE_TRANSFER, CONFIDENCE_MEDIUM);
     cause->rpcs = moved->rpcs;
     cause->time_ns = moved->ns;
-    cause->since_ns = moved->since_ns;
-    cause->until_ns = moved->latest_ns;
+    cause->when = all ? whole(moved) : limited->when;
+    cause->count = all ? 1 : limited->times;
     cause->frame = moved->frame;
     snprintf(
         cause->text, sizeof(cause->text),

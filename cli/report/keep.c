@@ -274,7 +274,9 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
         memcpy(c->slow_acks, t->detail->slow_longest, sizeof(c->slow_acks));
         c->pauses = t->detail->pauses;
         memcpy(c->moved, t->detail->moved, sizeof(c->moved));
-        memcpy(c->slow_moved, t->detail->slow_moved_longest, sizeof(c->slow_moved));
+        for (int to_server = 0; to_server < 2; to_server++)
+            report_limited_end(t->detail, to_server);
+        memcpy(c->limited, t->detail->limited, sizeof(c->limited));
         t->detail->acks = t->detail->client_answers = (struct latency){0};
         r->detailed--;
     }

@@ -56,7 +56,9 @@ enum {
 /* What is lost before the place of capture shows as time alone. It may be, so long before and after
  * what shows otherwise. */
 #define REPORT_LOSSES_NS INT64_C(60000000000)
-#define REPORT_PAUSE_NS INT64_C(200000000) /* without an answer */
+#define REPORT_A_WHILE_NS INT64_C(10000000000) /* for so long no load explains that each is slow   \
+                                                */
+#define REPORT_PAUSE_NS INT64_C(200000000)     /* without an answer */
 /* Within so long anything is sent again that is not acknowledged: else the capture lacks either. Of
  * TCP, which measures the way, sooner */
 #define REPORT_RESEND_NS INT64_C(5000000000)
@@ -236,6 +238,14 @@ struct report_moved {
     int64_t latest_ns; /* the latest Reply: the time of several under way at once counts once */
 };
 
+/* When all of one connection's that moved one way did so slowly, one after the other: the line was
+ * limited. */
+struct report_limited {
+    uint64_t times;
+    struct report_moved all, longest; /* of all these times; of the longest, so far */
+    struct report_periods when;
+};
+
 /* Acks by an end one after the other, each of REPORT_LONG_ACK_NS and more. */
 struct report_slow_run {
     uint64_t acks;
@@ -258,8 +268,9 @@ struct report_detail {
     struct report_slow_run slow_now[2], slow_longest[2]; /* of the client, the server */
     struct report_pauses pauses;
     struct report_moved moved[2]; /* towards the client, the server; ... */
-    /* ... RPCs one after the other, each of them slow by itself */
-    struct report_moved slow_moved_now[2], slow_moved_longest[2];
+    /* ... RPCs one after the other, each of them slow by itself, so far; and such times before */
+    struct report_moved slow_moved_now[2];
+    struct report_limited limited[2];
     uint32_t in_flight[2]; /* of each end, now */
     int64_t in_flight_since_ns[2];
 };
@@ -326,7 +337,7 @@ struct report_connection {
     struct report_slow_run slow_acks[2];  /* the longest, of the client, the server */
     struct report_acks brief_acks[2];     /* or these, where there was no room */
     struct report_moved moved[2];         /* towards the client, the server */
-    struct report_moved slow_moved[2];    /* the longest time of slow ones alone; 0 RPCs: no room */
+    struct report_limited limited[2];     /* of slow ones alone; 0 times: or there was no room */
     struct rpcrdma_credit_result credits; /* of forward RPCs */
     bool has_credits;
     uint64_t at_limit; /* how often a limit of credits was reached, in both directions */
@@ -433,7 +444,8 @@ struct report_cause {
     enum report_cause_id id;
     enum report_confidence confidence;
     enum report_failure how;
-    int64_t since_ns, until_ns;         /* of a failure, of a slow transfer */
+    int64_t since_ns, until_ns;         /* of a failure */
+    struct report_periods when;         /* of a slow transfer */
     const struct report_connection *of; /* NULL: of the whole capture */
     GArray *connections; /* of several causes that are told as one, uint32_t; or NULL */
     uint32_t names;      /* another connection that is not kept; 0: none */
@@ -497,7 +509,7 @@ struct report {
     struct report_let_go let_go;
     struct report_gone *gone; /* the last of these, by number % REPORT_GONE; NULL: none yet */
     struct report_attempts *attempts;
-    GHashTable *opened;            /* see opened.h */
+    GHashTable *opened;          /* see opened.h */
     guint attempts_counted;      /* of those that gave way: causes count them all the same */
     uint32_t n_connections;      /* that there are: the highest number */
     GHashTable *terminate_codes; /* of RDMAP's Terminate: what each that was met means, static */
@@ -573,6 +585,10 @@ static inline int64_t report_moved_ns(const struct report_moved *moved)
 {
     return time_less(moved->latest_ns, moved->since_ns);
 }
+/* tallies.c: slower than any line that RDMA is used on; ... */
+bool report_moves_slowly(const struct report_moved *moved);
+/* ... what was slow until now counts, if it was so for a while */
+void report_limited_end(struct report_detail *detail, bool to_server);
 /* missed.c: what that operation shows to be missing in what was sent towards this end. */
 bool report_missed_shows(const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 void report_missed(struct report *report, struct report_tally *tally,

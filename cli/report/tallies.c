@@ -161,16 +161,37 @@ static void move_add(struct report_moved *moved, const struct rpcrdma_transactio
     moved->ns = time_plus(moved->ns, ns);
 }
 
-/* The line may have been limited while it was captured. */
-static void note_slow_move(struct report_detail *detail, bool in,
-                           const struct rpcrdma_transaction *rpc, uint64_t bytes, int64_t ns)
+bool report_moves_slowly(const struct report_moved *moved)
 {
-    struct report_moved *now = &detail->slow_moved_now[in],
-                        *longest = &detail->slow_moved_longest[in];
+    enum { LEAST_BYTES = 256 * 1024, LEAST_RPCS = 8 };
 
-    move_add(now, rpc, bytes, ns);
-    if (report_moved_ns(now) > report_moved_ns(longest))
-        *longest = *now;
+    return moved->rpcs >= LEAST_RPCS && moved->bytes >= LEAST_BYTES &&
+           (double)moved->bytes * 1e9 < (double)moved->ns * REPORT_SLOW_RATE;
+}
+
+void report_limited_end(struct report_detail *detail, bool to_server)
+{
+    struct report_moved *now = &detail->slow_moved_now[to_server];
+    struct report_limited *limited = &detail->limited[to_server];
+    int64_t ns = report_moved_ns(now);
+
+    if (report_moves_slowly(now) && ns >= REPORT_A_WHILE_NS) {
+        struct report_moved *all = &limited->all;
+
+        if (limited->times++ == 0) {
+            *all = *now;
+        } else {
+            all->rpcs += now->rpcs;
+            all->bytes += now->bytes;
+            all->ns = time_plus(all->ns, now->ns);
+            all->latest_ns = now->latest_ns;
+        }
+        report_period_add(&limited->when,
+                          &(struct report_period){now->since_ns, now->latest_ns, ns});
+        if (ns > report_moved_ns(&limited->longest))
+            limited->longest = *now;
+    }
+    *now = (struct report_moved){0};
 }
 
 void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_transaction *rpc)
@@ -190,7 +211,7 @@ void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_
     moved->slow += slow;
     move_add(moved, rpc, bytes, ns);
     if (t->detail && slow)
-        note_slow_move(t->detail, in > 0, rpc, bytes, ns);
-    else if (t->detail)
-        t->detail->slow_moved_now[in > 0] = (struct report_moved){0};
+        move_add(&t->detail->slow_moved_now[in > 0], rpc, bytes, ns);
+    else if (t->detail && t->detail->slow_moved_now[in > 0].rpcs > 0)
+        report_limited_end(t->detail, in > 0);
 }

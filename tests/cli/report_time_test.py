@@ -257,6 +257,22 @@ class Time(CommandTest):
         lines = self.run_command('rpcs', '--json', os.path.join(self.folder, 'time.pcap')).splitlines()
         self.assertEqual(one['frame'], json.loads(lines[41])['call_frame'])
 
+    def test_slow_transfer_several_times(self):
+        """All times of ten seconds and more count, however many; the longest is named. What stood still in one of them is told by it."""
+        quick = [3 * 10**6] * 40
+        for slow, rpcs in (((20, 30, 10), 50), ((20, 20, 20, 20, 20, 20), 120)):
+            one, = self.transfer(32768, *quick, *(speed for n in slow for speed in [50000] * n + quick))
+            times = sum(n >= 20 for n in slow)
+            self.assertEqual((one['cause'], one['count'], one['rpcs']), ('slow-transfer', times, rpcs))
+            cost_ns = rpcs * 32768 * 10**9 // 50000
+            self.assertAlmostEqual(one['cost_ns'], cost_ns, delta=cost_ns // 20)
+            self.assertRegex(one['text'], rf'on connection 1, {times} times until \d+\.\d s into the capture, the longest from \d+\.\d+ s into '
+                                          rf'the capture on, for \d+\.\d s: \d+\.\d+ s for \d\.\d+ MB of {rpcs} RPCs one after the other')
+            lines = self.run_command('rpcs', '--json', os.path.join(self.folder, 'time.pcap')).splitlines()
+            self.assertEqual(one['frame'], json.loads(lines[41])['call_frame'])
+        found = self.transfer(32768, *quick, *[50000] * 30, *quick, *[50000] * 20, 20000, *quick)
+        self.assertEqual([(cause['cause'], cause['rpcs']) for cause in found], [('slow-transfer', 51)])
+
     def test_pause_beside_slow_transfer(self):
         """Data that stood still when the transfer was not slow is not told by that."""
         quick = [3 * 10**6] * 40
