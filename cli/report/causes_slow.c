@@ -410,6 +410,30 @@ static void slow_reads(struct report *r)
              "the client, too");
 }
 
+/* None is slow by itself, but many are for long, and they are what the server did most. */
+static void often_slow(struct report *r)
+{
+    enum { LEAST = 20, SHARE = 10 };
+    const struct report_slow *slow = &r->slow_often;
+    int64_t once_ns = report_periods_ns(&slow->periods);
+    double share = r->spent.server_ns > 0 ? (double)slow->ns / (double)r->spent.server_ns : 0;
+    struct report_cause *cause;
+    char who[ADDRESS_SIZE + 2], time[IN_ALL];
+
+    if (slow->rpcs < LEAST || slow->rpcs * SHARE < r->n_spent || once_ns < REPORT_A_WHILE_NS ||
+        share < 0.75)
+        return;
+    cause = add_slow(r, slow, true, CONFIDENCE_MEDIUM, who);
+    snprintf(cause->text, sizeof(cause->text),
+             "The server%s was slow again and again: %" PRIu64 " of %" PRIu64
+             " RPCs took %.3g s or more each, and %s, between the Call's arrival and the Reply, "
+             "without RDMA: %.0f %% of what it took for all.",
+             who, slow->rpcs, r->n_spent, report_seconds(REPORT_OFTEN_NS), in_all(slow, time),
+             100 * MIN(share, 1));
+    snprintf(cause->against, sizeof(cause->against),
+             "none spent a second there: its disks may be that slow, or be asked for that much");
+}
+
 void causes_of_slow_ends(struct report *r)
 {
     struct report_periods still = {0};
@@ -429,4 +453,6 @@ void causes_of_slow_ends(struct report *r)
     slow_end(r, CAUSE_SERVER, &r->slow_server, &still, nothing_lost);
     slow_end(r, CAUSE_CLIENT, &r->slow_client, &still, nothing_lost);
     slow_reads(r);
+    if (r->n_causes == 0 && !r->slow_told)
+        often_slow(r);
 }

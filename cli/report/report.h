@@ -56,9 +56,12 @@ enum {
 /* What is lost before the place of capture shows as time alone. It may be, so long before and after
  * what shows otherwise. */
 #define REPORT_LOSSES_NS INT64_C(60000000000)
-#define REPORT_A_WHILE_NS INT64_C(10000000000) /* for so long no load explains that each is slow   \
-                                                */
-#define REPORT_PAUSE_NS INT64_C(200000000)     /* without an answer */
+#define REPORT_A_WHILE_NS                                                                          \
+    INT64_C(10000000000)                   /* for so long no load explains that each is slow       \
+                                            */
+#define REPORT_OFTEN_NS INT64_C(200000000) /* too long for a server that takes it again and again  \
+                                            */
+#define REPORT_PAUSE_NS INT64_C(200000000) /* without an answer */
 /* Within so long anything is sent again that is not acknowledged: else the capture lacks either. Of
  * TCP, which measures the way, sooner */
 #define REPORT_RESEND_NS INT64_C(5000000000)
@@ -477,6 +480,7 @@ struct report {
     int64_t slow_of_all_ns; /* the longest of these */
     uint64_t slow_cut;      /* of these: the Call was cut, and no part is known */
     struct report_slow slow_server, slow_client;  /* of those; slow_client: of callbacks */
+    struct report_slow slow_often;                /* likewise, at REPORT_OFTEN_NS and more */
     struct report_slow slow_reads;                /* RDMA Reads that the client had to answer */
     uint32_t slow_reads_of[REPORT_SLOW_READS_OF]; /* on these connections, the first of them */
     unsigned n_slow_reads_of;

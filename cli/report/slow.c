@@ -275,6 +275,8 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
     int64_t own = own_ns(t);
     bool responder = own > half || is_long(r, own), reads;
 
+    if (own >= REPORT_OFTEN_NS && !callback && t->has_latency && t->has_phases && untouched(t))
+        note_responder(&r->slow_often, t, own);
     if (!t->has_latency || t->latency_ns < r->slow_ns)
         return;
     r->slow++;

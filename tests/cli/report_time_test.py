@@ -280,6 +280,25 @@ class Time(CommandTest):
         self.assertEqual([cause['cause'] for cause in found], ['slow-transfer', 'stalled-end'])
         self.assertEqual([cause['rpcs'] for cause in found], [20, 1])
 
+    def test_slow_again_and_again(self):
+        """No RPC takes a second at the server, but many take 200 ms and more, for ten seconds and more in all."""
+        def say(c, slow, took, quick):
+            for _ in range(slow):
+                xid = c.call(rule_talk.NULL)
+                c.clock.now += took * MS
+                c.reply(xid)
+                for _ in range(quick):
+                    c.null()
+        for fields, told in (((40, 300, 1), True), ((30, 300, 1), False), ((80, 190, 1), False), ((40, 300, 12), False), ((15, 900, 1), False)):
+            def make(c, _, fields=fields):
+                say(c, *fields)
+            found = self.causes(make)
+            self.assertEqual([one['cause'] for one in found], ['slow-server'] * told, fields)
+            for cause in found:
+                self.assertEqual((cause['confidence'], cause['rpcs'], cause['cost_ns'] // (1000 * MS)), ('medium', 40, 12))
+                self.assertIn('was slow again and again: 40 of 80 RPCs took 0.2 s or more each, and 12.0', cause['text'])
+                self.assertEqual(self.causes(make, '--slow', '1500'), [])
+
 
 if __name__ == '__main__':
     unittest.main()
