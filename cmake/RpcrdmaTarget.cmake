@@ -41,6 +41,16 @@ if(RPCRDMA_SANITIZE)
   target_compile_options(rpcrdma_options INTERFACE -fsanitize=${RPCRDMA_SANITIZE}
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(rpcrdma_options INTERFACE -fsanitize=${RPCRDMA_SANITIZE})
+  # Tests start programs thousands of times. UBSan's places are pointers, 290,000 in the command, which
+  # the loader would relocate in each start; and LSan looks through its shared library's 6 MB at each end.
+  include(CheckLinkerFlag)
+  foreach(flag -no-pie -static-libubsan)
+    string(MAKE_C_IDENTIFIER has_sanitized${flag} known)
+    check_linker_flag(C "-fsanitize=${RPCRDMA_SANITIZE};${flag}" ${known})
+    if(${known})
+      target_link_options(rpcrdma_options INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${flag}>)
+    endif()
+  endforeach()
 endif()
 if(RPCRDMA_COVERAGE)
   target_compile_options(rpcrdma_options INTERFACE --coverage -O0)
