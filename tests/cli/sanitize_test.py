@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rpcrdma sanitize: what the commands and tshark say stays the same but for what is replaced, checksums are right, and
 nothing of data and names is left."""
+import functools
 import glob
 import json
 import os
@@ -8,9 +9,11 @@ import random
 import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from command import CAPTURES, RPCRDMA, CommandTest, block, capture, option, pcap
+from rpc_bytes import call, gss, hyper, opaque, reply, words
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'capture'))
 # pylint: disable=wrong-import-position,wrong-import-order
@@ -43,11 +46,30 @@ def recordings(carrier='roce'):
     return found
 
 
+@functools.lru_cache(maxsize=None)
+def known_fields():
+    return set(subprocess.run([tshark.PROGRAM, '-G', 'fields'], capture_output=True, text=True, check=True).stdout.split('\t'))
+
+
 class Sanitize(CommandTest):
+    made = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stays = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.stays.cleanup)
+
     def sanitize(self, path, *more, name='out.pcapng', status=0):
         out = os.path.join(self.folder, name)
         self.run_command('sanitize', '-q', path, '-o', out, *more, status=status)
         return out
+
+    def once(self, path):
+        """Of a recording, made for all tests."""
+        if path not in self.made:
+            self.made[path] = os.path.join(self.stays.name, f'{len(self.made)}.pcapng')
+            self.run_command('sanitize', '-q', path, '-o', self.made[path])
+        return self.made[path]
 
     def kept(self, path):
         """The packets that should be passed, as they were, in a file of their own."""
@@ -78,7 +100,7 @@ class Sanitize(CommandTest):
     def test_the_same_but_for_what_is_replaced(self):
         for name, path in recordings().items():
             with self.subTest(name):
-                kept, out = self.kept(path), self.sanitize(path)
+                kept, out = self.kept(path), self.once(path)
                 mapping = sanitized.Mapping()
                 for command in COMMANDS:
                     one, other = self.objects(kept, *command), self.objects(out, *command)
@@ -94,7 +116,7 @@ class Sanitize(CommandTest):
         for name, path in recordings().items():
             with self.subTest(name):
                 before = [packet for packet, _ in sanitized.pairs(path)]
-                after = ngfile.read(self.sanitize(path)).packets
+                after = ngfile.read(self.once(path)).packets
                 self.assertEqual(len(before), len(after))
                 for old, new in zip(before, after):
                     self.assertEqual((old.time_ns, old.length, len(old.data)), (new.time_ns, new.length, len(new.data)))
@@ -115,7 +137,7 @@ class Sanitize(CommandTest):
         for name, path in recordings().items():
             with self.subTest(name):
                 data = sanitized.windows(sanitized.moved_data(path))
-                out = sanitized.windows(packet.data for packet in ngfile.read(self.sanitize(path)).packets)
+                out = sanitized.windows(packet.data for packet in ngfile.read(self.once(path)).packets)
                 if name != 'roce-long-call':  # it has long messages only
                     self.assertGreater(len(data), 100)
                 self.assertEqual(data & out, set())
@@ -136,7 +158,7 @@ class Sanitize(CommandTest):
                             except ValueError:
                                 pass
                 found = sanitized.windows(found, 4)
-                out = sanitized.windows((packet.data for packet in ngfile.read(self.sanitize(path)).packets), 4)
+                out = sanitized.windows((packet.data for packet in ngfile.read(self.once(path)).packets), 4)
                 self.assertGreater(len(found), 20)
                 # an inode number of three bytes and five zeros comes out of the key by chance, too
                 self.assertEqual({one for one in found & out if len(one.strip(b'\0')) > 3}, set())
@@ -149,7 +171,7 @@ class Sanitize(CommandTest):
             if os.path.getsize(path) > 1 << 20:
                 continue
             with self.subTest(name):
-                kept, out = self.kept(path), self.sanitize(path)
+                kept, out = self.kept(path), self.once(path)
                 ask = ('-o', 'ip.check_checksum:TRUE', '-T', 'fields', '-e', 'frame.number', '-e', '_ws.malformed', '-e',
                        '_ws.expert.message', '-e', 'frame.protocols', '-e', 'rpc.xid', '-e', 'rpc.procedure',
                        '-e', 'nfs.procedure_v3', '-e', 'nfs.opcode', '-e', 'nfs.status', '-e', 'nfs.nfsstat4',
@@ -157,8 +179,7 @@ class Sanitize(CommandTest):
                        'nfs.fattr3.type', '-e', 'nfs.nfs_ftype4', '-e', 'nfs.fattr4.size', '-e', 'nfs.fattr3.size',
                        '-e', 'nfs.mode', '-e', 'nfs.access_supported', '-e', 'nfs.seqid', '-e', 'nfs.slotid',
                        '-e', 'nfs.reco_attr', '-e', 'nfs.fhsize', '-e', 'nfs.stateid.seqid')
-                known = set(subprocess.run([tshark.PROGRAM, '-G', 'fields'], capture_output=True, text=True,
-                                           check=True).stdout.split('\t'))
+                known = known_fields()
                 fields = [word for i, word in enumerate(ask) if ask[i - 1] == '-e']
                 for field in fields:
                     if field not in known:
@@ -459,30 +480,6 @@ class Sanitize(CommandTest):
         self.run_command('sanitize', same, '-o', same, status=2)
         run = subprocess.run([RPCRDMA, 'sanitize', '-q', capture(), '-o', '-'], capture_output=True, check=True)
         self.assertEqual(run.stdout[:4], struct.pack('=I', 0x0A0D0D0A))
-
-
-def words(*values):
-    return struct.pack(f'>{len(values)}I', *values)
-
-
-def hyper(value):
-    return struct.pack('>Q', value)
-
-
-def opaque(value=b''):
-    return words(len(value)) + value + bytes(-len(value) % 4)
-
-
-def gss(*four):
-    return words(6) + opaque(words(*four) + opaque(b'a handle'))
-
-
-def call(xid, procedure, arguments=b'', program=100003, version=4, cred=words(0, 0), lists=words(0, 0, 0)):
-    return words(xid, 1, 32, 0) + lists + words(xid, 0, 2, program, version, procedure) + cred + words(0, 0) + arguments
-
-
-def reply(xid, results=b'', verf=words(0, 0), lists=words(0, 0, 0)):
-    return words(xid, 1, 32, 0) + lists + words(xid, 1, 0) + verf + words(0) + results
 
 
 def option(code, value):
