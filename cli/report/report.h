@@ -56,11 +56,10 @@ enum {
 /* What is lost before the place of capture shows as time alone. It may be, so long before and after
  * what shows otherwise. */
 #define REPORT_LOSSES_NS INT64_C(60000000000)
-#define REPORT_A_WHILE_NS                                                                          \
-    INT64_C(10000000000)                   /* for so long no load explains that each is slow       \
-                                            */
-#define REPORT_OFTEN_NS INT64_C(200000000) /* too long for a server that takes it again and again  \
-                                            */
+/* For so long no load explains that each is slow. */
+#define REPORT_A_WHILE_NS INT64_C(10000000000)
+/* Too long for a server that takes it again and again. */
+#define REPORT_OFTEN_NS INT64_C(200000000)
 #define REPORT_PAUSE_NS INT64_C(200000000) /* without an answer */
 /* Within so long anything is sent again that is not acknowledged: else the capture lacks either. Of
  * TCP, which measures the way, sooner */
