@@ -161,9 +161,12 @@ void rpc_check_before_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 {
     const struct flow_delivery *calls = rpc_delivery_towards(t->conn, 1 - t->pub.caller_end);
     struct rpc_conn *c = rpc_of(t->conn);
+    int64_t offered_ns = region->use == RPC_REPLY_READ ? t->pub.reply_time_ns : t->pub.call_time_ns;
 
     if (calls && flow_delivery_acked_early(calls))
         return; /* the directions' times do not fit: the Call was there before */
+    if (c->astray.time_ns >= offered_ns)
+        return; /* the capture's order contradicts its times, by which the Call was there before */
     /* the Call that offered it before may be what is missing */
     if (c->astray.length == 0 || c->astray_reported || !flow_conn_saw_all(t->conn) ||
         c->astray.handle != region->handle || c->astray.end != region->end ||

@@ -90,6 +90,7 @@ struct rpc_retired {
 /* RDMA to memory that is not open, or not for that. */
 struct rpc_astray {
     uint64_t address, frame;
+    int64_t time_ns;
     uint32_t handle, length; /* bytes moved, or asked for */
     uint8_t end;             /* whose memory it is */
     bool write;

@@ -12,6 +12,7 @@
 
 enum {
     REORDER_PACKETS = 16, /* capture may show an Ack this many packets early */
+    REORDER_LINES = 8,    /* of the capture, where its order contradicts its times */
     BEFORE_START = 32,    /* PSNs before the first one seen that may still come */
     SMALLEST_MTU = 256,
 };
@@ -158,6 +159,10 @@ static bool is_hopeless(const struct flow_streams *streams, const struct stream 
 {
     int64_t now = streams->context->time_ns, waited = now - stream_first_waiting(s)->time_ns;
 
+    /* the capture's next packets may be of before: what is missing, too */
+    if (s->evident && s->queue->disorder &&
+        streams->context->frame - s->queue->evident_frame < REORDER_LINES)
+        return false;
     /* where Acks stand before what they acknowledge it is a matter of time alone */
     if (s->evident && s->pub.delivery && flow_delivery_acked_early(s->pub.delivery) != 0) {
         if (now - s->queue->evident_ns > FLOW_REORDER_NS)
