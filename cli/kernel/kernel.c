@@ -15,7 +15,7 @@
 #include "times.h"
 
 enum {
-    HOSTS = 64,  /* that a trace may be of */
+    HOSTS = 64,  /* that a trace may be of: bits of kernel_record.joined */
     MOVED = 32,  /* chunks of an RPC that the server moves at a time */
     LINE = 4096, /* bytes of one; longer ones are none of ours */
 };
@@ -208,22 +208,23 @@ static bool of_client(const struct kernel_record *record, const struct rpcrdma_a
            same(&record->client, client);
 }
 
-static struct host *host_of(struct source *source, enum kernel_side side,
-                            const struct rpcrdma_address *address)
+/* Its number; HOSTS: there are too many. */
+static unsigned host_of(struct source *source, enum kernel_side side,
+                        const struct rpcrdma_address *address)
 {
     struct host *host;
 
     for (unsigned i = 0; i < source->n_hosts; i++)
         if (source->hosts[i]->side == side && same(&source->hosts[i]->address, address))
-            return source->hosts[i];
+            return i;
     if (source->n_hosts == HOSTS)
-        return NULL;
+        return HOSTS;
     host = g_new0(struct host, 1);
     host->side = side;
     host->address = *address;
     kernel_clock_begin(&host->clock, source->first_ns, source->last_ns);
-    source->hosts[source->n_hosts++] = host;
-    return host;
+    source->hosts[source->n_hosts] = host;
+    return source->n_hosts++;
 }
 
 /* Mark the records whose segments have the Call's handles. */
@@ -242,6 +243,24 @@ static void fit_all(struct kernel *kernel, uint32_t xid, uint32_t handle)
 {
     for (unsigned i = 0; i < kernel->n; i++)
         fit(&kernel->sources[i].records, xid, handle);
+}
+
+/* A Call that is sent again, on another connection, is another RPC of the capture, and the same of
+ * the trace. */
+static void note_sending(struct kernel *kernel, const struct rpcrdma_flow_message *m)
+{
+    for (unsigned i = 0; i < kernel->n; i++) {
+        struct kernel_records *records = &kernel->sources[i].records;
+
+        for (struct kernel_record *record = kernel_records_find(records, m->message->xid); record;
+             record = kernel_records_next(records, record)) {
+            if ((record->ambiguous && !record->fits) ||
+                !of_client(record, &m->connection->end[m->sender_end].address))
+                continue;
+            record->sent_connection = m->connection->number;
+            record->sent_ns = m->time_ns;
+        }
+    }
 }
 
 void kernel_message(struct kernel *kernel, const struct rpcrdma_flow_message *m)
@@ -268,6 +287,8 @@ void kernel_message(struct kernel *kernel, const struct rpcrdma_flow_message *m)
     if (m->message->reply_present)
         for (uint32_t i = 0; i < m->message->reply.count; i++)
             fit_all(kernel, m->message->xid, rpcrdma_chunk_segment(&m->message->reply, i).handle);
+    if (m->sender_end >= 0)
+        note_sending(kernel, m);
 }
 
 static void bound_clock(struct host *host, const struct kernel_record *record,
@@ -285,17 +306,22 @@ static void bound_clock(struct host *host, const struct kernel_record *record,
         kernel_clock_after(&host->clock, received, in->first_time_ns);
 }
 
-static void join(struct source *source, const struct kernel_record *record,
+static void join(struct source *source, struct kernel_record *record,
                  const struct rpcrdma_transaction *t, const struct rpcrdma_address *client,
                  const struct rpcrdma_address *server)
 {
-    struct host *host =
+    unsigned number =
         host_of(source, record->side, record->side == KERNEL_CLIENT ? client : server);
+    struct host *host;
 
-    if (!host) {
+    if (number == HOSTS) {
         source->homeless++;
         return;
     }
+    if (record->joined & UINT64_C(1) << number)
+        return; /* its Call was sent more than once */
+    record->joined |= UINT64_C(1) << number;
+    host = source->hosts[number];
     host->rpcs++;
     host->refused += record->refused;
     /* of a Call that was retransmitted the first sending may be on a connection that was not
@@ -324,7 +350,7 @@ void kernel_transaction(struct kernel *kernel, const struct rpcrdma_transaction 
     server = &t->connection->end[1 - t->caller_end].address;
     for (unsigned i = 0; i < kernel->n; i++) {
         struct source *source = &kernel->sources[i];
-        const struct kernel_record *record = kernel_records_find(&source->records, t->xid);
+        struct kernel_record *record = kernel_records_find(&source->records, t->xid);
 
         while (record && ((record->ambiguous && !record->fits) || !of_client(record, client)))
             record = kernel_records_next(&source->records, record);
@@ -400,6 +426,19 @@ static int64_t distance(const struct kernel_source *source, const struct kernel_
     return apart >= 0 ? apart : time_less(0, apart);
 }
 
+/* The server received the Call when it had been sent again, on another connection: it is none of
+ * the sending before. */
+static bool of_later_sending(const struct kernel_source *source, const struct kernel_record *record,
+                             const struct kernel_rpc *rpc)
+{
+    int64_t at = record->at[KERNEL_RECEIVED];
+
+    return record->side == KERNEL_SERVER && at != KERNEL_NO_TIME && source->clock.known &&
+           record->sent_connection != 0 && record->sent_connection != rpc->connection &&
+           record->sent_ns > rpc->call_time_ns &&
+           kernel_clock_capture(&source->clock, at) >= record->sent_ns;
+}
+
 const struct kernel_record *kernel_find(const struct kernel *kernel, unsigned i,
                                         const struct kernel_rpc *rpc)
 {
@@ -411,7 +450,8 @@ const struct kernel_record *kernel_find(const struct kernel *kernel, unsigned i,
         return NULL;
     for (const struct kernel_record *record = kernel_records_find(&source->records, rpc->xid);
          record; record = kernel_records_next(&source->records, record)) {
-        if (record->side != source->pub.side || !of_client(record, rpc->client))
+        if (record->side != source->pub.side || !of_client(record, rpc->client) ||
+            of_later_sending(&source->pub, record, rpc))
             continue;
         if (!best || (record->fits && !best->fits) ||
             (record->fits == best->fits && distance(&source->pub, record, rpc->call_time_ns) <

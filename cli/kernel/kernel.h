@@ -70,6 +70,7 @@ struct kernel_rpc {
     uint32_t xid;
     const struct rpcrdma_address *client, *server;
     int64_t call_time_ns;
+    uint32_t connection; /* number */
 };
 
 /* What the trace has of this RPC; NULL: nothing. */

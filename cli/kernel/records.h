@@ -54,6 +54,9 @@ struct kernel_record {
     uint32_t same;            /* of the first with an XID: how many follow */
     uint32_t posted, refused; /* how often it was posted; how often there was no memory region */
     struct rpcrdma_address client; /* the server's: who asks, where the trace says so */
+    uint64_t joined;               /* bit by bit: with an RPC of that host of the capture */
+    uint32_t sent_connection;      /* where the capture shows the Call's last sending, */
+    int64_t sent_ns;               /* and when, by its clock */
 };
 
 struct kernel_records {

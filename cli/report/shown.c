@@ -163,7 +163,8 @@ const struct kernel_record *report_kernel(const struct report *r, unsigned sourc
     struct kernel_rpc wanted = {.xid = rpc->xid,
                                 .client = &rpc->src,
                                 .server = &rpc->dst,
-                                .call_time_ns = rpc->call_time_ns};
+                                .call_time_ns = rpc->call_time_ns,
+                                .connection = rpc->connection};
 
     return kernel_find(r->kernel, source, &wanted);
 }

@@ -48,7 +48,8 @@ struct kernel_rpc trace_rpc(const struct traced *one)
     return (struct kernel_rpc){.xid = one->transaction.xid,
                                .client = &one->connection.end[caller].address,
                                .server = &one->connection.end[1 - caller].address,
-                               .call_time_ns = one->transaction.call_time_ns};
+                               .call_time_ns = one->transaction.call_time_ns,
+                               .connection = one->connection.number};
 }
 
 const struct kernel_record *trace_record(const struct trace *trace, unsigned source)

@@ -211,6 +211,54 @@ class Kernel(CommandTest):
                 ('xprtrdma_reply', 'xid=0x{:08x} credits=8'), ('rpc_stats_latency', 'xid=0x{:08x} nfsv3 NULL'))))
             .encode(), 'nulls.txt')
 
+    def sent_again(self):
+        """A Call that the server took only when it was sent again, on another connection. The capture, the server's
+        trace, and the frames of the two sendings."""
+        out, clock, trace, frames = [], talk.Clock(step_ns=1_000_000), [], []
+        begun = clock.now
+
+        def end(address, number):
+            return talk.End(address, 17 + number, 100 + 1000 * number)
+
+        def connect(number):
+            one = talk.Talk(out, end('10.0.0.1', number), end('10.0.1.1', number + 1), clock)
+            one.connect(cm.IP_SERVICE | 20049)
+            return one
+
+        def call(one, xid):
+            return one.send(one.client, struct.pack('>17I', xid, 1, 32, 0, 0, 0, 0, xid, 0, 2, 100003, 3, 0, 0, 0, 0, 0))
+
+        def serve(one, xid):
+            for i, (event, text) in enumerate((
+                    ('svcrdma_wc_recv', f'cq.id=2 cid={xid} received=68'),
+                    ('svcrdma_decode_rqst', f'cq.id=2 cid={xid} xid=0x{xid:08x} vers=1 credits=128 proc=RDMA_MSG hdrlen=28'),
+                    ('svc_process', f'addr=10.0.0.1 xid=0x{xid:08x} service=nfsd vers=3 proc=NULL'),
+                    ('svc_stats_latency', f'xid=0x{xid:08x} server=10.0.1.1:20049 client=10.0.0.1:0 proc=NULL execute-us=20'),
+                    ('svcrdma_post_send', f'cq_id=1 cid={xid} num_sge=1 inv_rkey=0x00000000'))):
+                trace.append(f'  nfsd-240 [000] ..... {(clock.now - begun) / 1e9 + 0.0001 * i:.6f}: {event}: {text}')
+            one.send(one.server, struct.pack('>13I', xid, 1, 32, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0))
+
+        one = connect(0)
+        for xid in range(1, 4):
+            call(one, xid)
+            serve(one, xid)
+        frames.append(call(one, 4))
+        one.disconnect()
+        one = connect(2)
+        frames.append(call(one, 4))
+        serve(one, 4)
+        path = os.path.join(self.folder, 'again.pcap')
+        pcap.write(path, out)
+        return path, self.file('\n'.join(trace).encode(), 'again.txt'), frames
+
+    def test_sent_again(self):
+        """It is one RPC of the trace, and of the sending that the server took."""
+        wire, trace, (first, second) = self.sent_again()
+        self.assertEqual(self.report('--trace', trace, wire=wire)['kernels'][0]['rpcs'], 4)
+        for frame, of_server in ((first, 0), (second, 5)):
+            rows = self.run_command('trace', '--json', '--frame', str(frame), wire, '--trace', trace).splitlines()
+            self.assertEqual([json.loads(row)['source'] for row in rows].count('server'), of_server)
+
     def test_xid_of_zero(self):
         kernel = self.report('--trace', self.trace_of_nulls([0]), wire=self.nulls([0]))['kernels'][0]
         self.assertEqual((kernel['rpcs'], kernel['slot_ns']['max'], kernel['queue_ns']['max']), (1, 1000, 1000))
