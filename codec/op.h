@@ -91,6 +91,7 @@ enum {
     RPCRDMA_OP_ACK_OR_NAK = 1u << 12, /* ACK: its syndrome was not captured, it may be a NAK */
     RPCRDMA_OP_ANSWERS =
         1u << 13, /* iWARP DISCONNECT: it acknowledges the receiver's FIN, which was not captured */
+    RPCRDMA_OP_UNSEEN = 1u << 14, /* LOST: nothing that its sender sent was captured so far */
 };
 
 /* What a connection's set-up says. CM fields are IBTA 12.6; iWARP sets ports and private data. */

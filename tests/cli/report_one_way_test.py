@@ -31,6 +31,16 @@ class OneWay(ConversationTest):
         self.assertEqual(report['verdict'], 'undecided')
         self.assertIn('Undecided', self.run_command('report', path))
 
+    def test_iwarp(self):
+        """What the other end sent is not lost: it is not in the capture."""
+        for address in (1, 11):
+            path = os.path.join(self.folder, 'one.pcap')
+            pcap.write(path, [p for p in self.packets('iwarp-nfs3-mini') if p.data[26:30] == bytes([192, 168, 77, address])])
+            told = self.run_command('check', '--json', path)
+            self.assertFalse({'tcp-lost', 'bytes-lost', 'mpa-sync'} & {
+                finding['rule'] for line in told.splitlines() for finding in json.loads(line).get('findings', [])})
+            self.assertIn('; 0 gaps in what was sent', self.run_command('report', path))
+
     def test_naks_of_one_direction(self):
         """The client's Naks say what did not arrive, though nothing that was sent to it was captured; with the set-up and without."""
         packets = [p for p in self.packets() if p.data[26:30] == bytes([192, 168, 77, 11])]

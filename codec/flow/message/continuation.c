@@ -207,7 +207,8 @@ void flow_message_gap(struct flow_messages *messages, struct flow_conn *conn, in
         .arg = {((gap->last - gap->first) & 0xffffff) + 1, gap->first, gap->last},
         .what = gap->cut ? "bytes of the TCP stream" : NULL};
 
-    flow_report(messages->context, pub, &finding);
+    if (!gap->unseen) /* a capture of one direction lacks nothing of it */
+        flow_report(messages->context, pub, &finding);
     if (message_conn_of(conn)->extra)
         message_conn_of(conn)->extra->continuation[sender].active = false;
 }

@@ -101,6 +101,7 @@ struct flow_write {
  * of them may still come late. */
 struct flow_gap {
     uint32_t first, last;
+    bool unseen; /* iWARP: nothing that its sender sent was captured so far */
     bool cut; /* iWARP: the packet is there, and was cut before what says which message it is of */
     uint64_t frame; /* when it showed */
     int64_t time_ns;

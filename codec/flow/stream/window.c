@@ -53,12 +53,13 @@ static void op_event(struct flow_streams *streams, const struct stream *s,
 }
 
 static void gap_event(struct flow_streams *streams, const struct stream *s, uint32_t first,
-                      uint32_t last, bool cut)
+                      uint32_t last, uint32_t flags)
 {
     stream_event(streams, s, FLOW_STREAM_GAP)->gap =
         (struct flow_gap){.first = first,
                           .last = last,
-                          .cut = cut,
+                          .unseen = flags & RPCRDMA_OP_UNSEEN,
+                          .cut = flags & RPCRDMA_OP_TRUNCATED,
                           .frame = streams->context->frame,
                           .time_ns = streams->context->time_ns};
 }
@@ -142,7 +143,7 @@ RPCRDMA_RARE static void lose_until(struct flow_streams *streams, struct stream 
     s->pub.lost += count;
     s->order = op->frame;
     stream_gap_add(streams, s, first, count, NULL);
-    gap_event(streams, s, first, rpcrdma_psn_add(op->seq, 0xffffff), false);
+    gap_event(streams, s, first, rpcrdma_psn_add(op->seq, 0xffffff), 0);
     stream_assemble_gap(streams, s, count,
                         op->kind == RPCRDMA_OP_SEND && !(op->flags & RPCRDMA_OP_FIRST));
     stream_expect(s, op->seq);
@@ -278,7 +279,7 @@ RPCRDMA_RARE static void iwarp(struct flow_streams *streams, struct stream *s,
     } else if (op->kind == RPCRDMA_OP_LOST || unknown_send) {
         s->pub.lost++;
         stream_assemble_gap(streams, s, 0, false);
-        gap_event(streams, s, 0, 0, op->flags & RPCRDMA_OP_TRUNCATED);
+        gap_event(streams, s, 0, 0, op->flags);
     } else {
         op_event(streams, s, op);
     }

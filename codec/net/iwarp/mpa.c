@@ -79,6 +79,8 @@ static void lost(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c
     op.len = len;
     if (cut)
         op.flags |= RPCRDMA_OP_TRUNCATED;
+    else if (rpcrdma_stream_unseen(c, end))
+        op.flags |= RPCRDMA_OP_UNSEEN;
     tcp->net->sink.op(tcp->net->sink.context, &op);
 }
 
@@ -103,7 +105,7 @@ static void fall_out(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
     lost(tcp, c, end, len, cut);
     if (cut)
         rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TRUNCATED, "where the next FPDU begins", 0, 0);
-    else
+    else if (!rpcrdma_stream_unseen(c, end))
         rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MPA_SYNC, NULL, s->next, 0);
     s->out_by_cut = cut;
     s->fell_out = true;

@@ -239,6 +239,14 @@ uint32_t rpcrdma_stream_acknowledged(const struct rpcrdma_stream *s, uint32_t ac
 /* A receiver who sends `ack` has a FIN, too, which was not captured by now: RFC 9293 section 3.4.
  */
 bool rpcrdma_stream_fin_missing(const struct rpcrdma_stream *s, uint32_t ack);
+/* Nothing that this end sent was captured so far: whatever it sends acknowledges the other's. What
+ * is missing of it is no loss of the capture, which has one direction. */
+static inline bool rpcrdma_stream_unseen(const struct rpcrdma_tcp_connection *c, int end)
+{
+    const struct rpcrdma_stream *other = &c->stream[1 - end];
+
+    return other->has_next && !other->has_ack;
+}
 /* Bytes up to `stop` that nobody will show us. What is not read of them, out of step, is lost all
  * the same. */
 void rpcrdma_stream_lose(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,

@@ -56,7 +56,8 @@ void rpcrdma_stream_lose(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
     struct rpcrdma_tcp_piece hole = {.seq = s->next, .len = stop - s->next, .lost = true};
     uint32_t used;
 
-    rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TCP_LOST, NULL, hole.len, s->next);
+    if (!rpcrdma_stream_unseen(c, end))
+        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TCP_LOST, NULL, hole.len, s->next);
     used = rpcrdma_mpa_read(tcp, c, end, &hole);
     if (used == hole.len || c->closed)
         return;
