@@ -78,6 +78,8 @@ struct rpcrdma_finding {
     const char *what; /* static text for {s}, or NULL */
     uint32_t transmission,
         transmissions; /* of what it is about: which one, of how many; 0: not known */
+    bool has_time;     /* of `frame`: given where that may be another packet than the one in hand */
+    int64_t time_ns;   /* since the epoch */
 };
 
 /* The rule, and what to say of it. Static storage; never NULL for a valid id. */

@@ -111,7 +111,8 @@ struct rpcrdma_op_connect {
 
 struct rpcrdma_op {
     /* from 1, in the order of the input. iWARP: the packet with which the receiver had it all, so
-     * what a hole held up bears the packet that filled the hole (net/iwarp/tcp.h) */
+     * what a hole held up bears the packet that filled the hole, if one did (net/iwarp/tcp.h). So
+     * it can be less than that of an operation of the other direction which was given before */
     uint64_t frame;
     int64_t time_ns; /* since the epoch */
     uint8_t carrier; /* enum rpcrdma_carrier */

@@ -141,7 +141,7 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
     struct rows *rows = context;
 
     rows_findings(rows, ROWS_ABOUT_PACKETS, connection && connection->number ? connection : NULL, 0,
-                  rows->pipeline->clock.now_ns, finding->frame, finding, 1);
+                  finding_time(finding, rows->pipeline->clock.now_ns), finding->frame, finding, 1);
 }
 
 static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)

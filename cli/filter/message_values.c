@@ -121,7 +121,7 @@ bool filter_finding(struct filter *f, const struct rpcrdma_connection *connectio
     if (finding->frame)
         number(f, RPCRDMA_FIELD_FRAME, finding->frame);
     if (clock->started)
-        filter_signed(f, RPCRDMA_FIELD_TIME, clock->now_ns);
+        filter_signed(f, RPCRDMA_FIELD_TIME, finding_time(finding, clock->now_ns));
     if (connection) {
         connection_ends(f, connection);
         roles(f, connection);

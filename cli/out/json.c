@@ -320,8 +320,8 @@ static void finding(struct view *view, const struct rpcrdma_connection *c,
     json_open(json, '{');
     if (f->frame)
         json_key(json, KEY(frame)), json_u64(json, f->frame);
-    if (view->clock->started) /* when it was found */
-        json_key(json, KEY(time_ns)), json_i64(json, view->clock->now_ns);
+    if (view->clock->started)
+        json_key(json, KEY(time_ns)), json_i64(json, finding_time(f, view->clock->now_ns));
     if (c) {
         json_key(json, KEY(connection)), json_u64(json, c->number);
         view_json_ends(json, c);

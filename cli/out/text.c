@@ -331,8 +331,8 @@ static void finding(struct view *view, const struct rpcrdma_connection *c,
     else
         out_blanks(out, 6);
     out_char(out, ' ');
-    if (f->frame && f->frame == view->clock->frame) {
-        view_put_time(view, view->clock->now_ns);
+    if (f->frame && (f->has_time || f->frame == view->clock->frame)) {
+        view_put_time(view, finding_time(f, view->clock->now_ns));
         out_char(out, ' ');
     }
     if (c) {

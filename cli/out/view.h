@@ -122,6 +122,12 @@ void view_put_date(struct out *out, int64_t time_ns, bool utc, bool with_date, u
 /* What follows in the color of the severity; OUT_PLAIN ends it. */
 void view_severity(struct out *out, enum rpcrdma_severity severity);
 
+/* When it was found, with the packet in hand at now_ns; or when the packet passed that it names. */
+static inline int64_t finding_time(const struct rpcrdma_finding *finding, int64_t now_ns)
+{
+    return finding->has_time ? finding->time_ns : now_ns;
+}
+
 /* "[warning rpc-error: text (section)]" */
 void view_put_finding(struct out *out, const struct rpcrdma_finding *finding);
 

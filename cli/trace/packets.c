@@ -8,6 +8,7 @@ enum {
     STEPS = 64,              /* back, for each packet that comes: more is not usual */
     CALL_PACKETS = 4096,     /* of one Call, before that which completes it */
     LOOKS = 4096,            /* through the ring: RPCs that are under way with a frame */
+    LATE_PACKETS = 4096,     /* behind later ones: those that waited for bytes before them */
 };
 
 struct packets *packets_new(size_t bytes, uint64_t frame)
@@ -181,7 +182,8 @@ struct search {
     struct {
         bool known;
         uint32_t low, high;
-    } range[2]; /* of their sequence numbers */
+    } range[2];           /* of their sequence numbers */
+    uint64_t first, last; /* the numbers in the ring of what is known to be the RPC's */
 };
 
 static gint by_number(gconstpointer a, gconstpointer b)
@@ -193,19 +195,25 @@ static gint by_number(gconstpointer a, gconstpointer b)
 
 static void find_mine(struct search *s)
 {
+    uint64_t last = s->t->reply_frame ? s->t->reply_frame : s->from + MESSAGE_PACKETS;
+
+    s->first = UINT64_MAX;
     for (uint64_t i = first(s->p); i < s->p->count; i++) {
         const struct packet *packet = at(s->p, i);
         guint64 k;
         int way;
 
+        if (packet->frame > last + LATE_PACKETS)
+            break;
         if (packet->frame < s->from || !packet->has_xid || packet->xid != s->t->xid)
             continue;
-        if (s->t->reply_frame ? packet->frame > s->t->reply_frame
-                              : packet->frame > s->from + MESSAGE_PACKETS)
-            break;
+        if (packet->frame > last)
+            continue;
         way = way_of(packet, s->t->connection);
         if (way < 0)
             continue;
+        s->first = MIN(s->first, i);
+        s->last = i;
         k = key(way, packet);
         g_array_append_val(s->mine, k);
         if (!s->range[way].known || rpcrdma_psn_diff(packet->seq, s->range[way].low) < 0)
@@ -217,7 +225,7 @@ static void find_mine(struct search *s)
     g_array_sort(s->mine, by_number);
 }
 
-static bool is_wanted(const struct search *s, const struct packet *packet, int way)
+static bool is_wanted(const struct search *s, uint64_t i, const struct packet *packet, int way)
 {
     guint64 k = key(way, packet);
     bool iwarp = s->t->connection->carrier == RPCRDMA_CARRIER_IWARP;
@@ -230,6 +238,8 @@ static bool is_wanted(const struct search *s, const struct packet *packet, int w
         return s->range[1 - way].known &&
                rpcrdma_psn_diff(packet->seq, s->range[1 - way].low) >= 0 &&
                rpcrdma_psn_diff(packet->seq, s->range[1 - way].high) <= 0;
+    if (packet->kind == RPCRDMA_OP_LOST) /* may be its own where it lies between what is */
+        return i > s->first && i < s->last;
     return true; /* Naks, and the connection's life */
 }
 
@@ -249,7 +259,7 @@ static guint select_packets(const struct search *s, GArray *found)
         if (!t->reply_frame && packet.frame > s->from + MESSAGE_PACKETS)
             break;
         way = way_of(&packet, t->connection);
-        if (way < 0 || !is_wanted(s, &packet, way))
+        if (way < 0 || !is_wanted(s, i, &packet, way))
             continue;
         n++;
         ended = t->reply_frame && packet.frame > t->reply_frame && packet.kind == RPCRDMA_OP_ACK &&
@@ -260,6 +270,13 @@ static guint select_packets(const struct search *s, GArray *found)
             g_array_append_val(found, packet);
     }
     return n;
+}
+
+static gint by_frame(gconstpointer a, gconstpointer b)
+{
+    uint64_t x = ((const struct packet *)a)->frame, y = ((const struct packet *)b)->frame;
+
+    return (x > y) - (x < y);
 }
 
 /* What was sent before has the sequence number of what is known to be the RPC's. It ends with the
@@ -274,6 +291,7 @@ GArray *packets_of(const struct packets *p, const struct rpcrdma_transaction *t,
     find_mine(&s);
     found = g_array_sized_new(FALSE, FALSE, sizeof(struct packet), select_packets(&s, NULL));
     select_packets(&s, found);
+    g_array_sort(found, by_frame);
     g_array_free(s.mine, TRUE);
     return found;
 }

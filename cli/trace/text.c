@@ -59,11 +59,11 @@ static void put_packet(const struct traced *one, const struct packet *p, struct 
                       trace_chunk(p));
     if (p->repeats)
         n += snprintf(row + n, sizeof(row) - (size_t)n, ", %s", repeat_text(p));
-    if (p->frame == t->call_frame)
+    if (p->frame == t->call_frame && p->kind != RPCRDMA_OP_LOST)
         n += snprintf(row + n, sizeof(row) - (size_t)n, " | Call complete");
     if (t->call.state == RPCRDMA_DELIVERED && p->frame == t->call.frame)
         n += snprintf(row + n, sizeof(row) - (size_t)n, " | Call delivered");
-    if (p->frame == t->reply_frame)
+    if (p->frame == t->reply_frame && p->kind != RPCRDMA_OP_LOST)
         n += snprintf(row + n, sizeof(row) - (size_t)n, " | Reply complete");
     if (t->reply.state == RPCRDMA_DELIVERED ? p->frame == t->reply.frame : p->ends)
         snprintf(row + n, sizeof(row) - (size_t)n, " | Reply delivered");

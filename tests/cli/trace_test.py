@@ -97,6 +97,36 @@ class Trace(CommandTest):
         for frame, xid in enumerate((1, 1, 2, 2, 1, 1, 2, 2), 1):
             self.assertIn(f'XID 0x{xid:08x}', self.run_command('trace', '--frame', str(frame), self.path), frame)
 
+    def test_behind_a_lost_segment(self):
+        """iWARP: a Call behind one that was not captured is that of its own packet; and of what was not captured only what
+        lies between an RPC's own packets is listed with it. A finding has the time of its packet."""
+        packets, linktype = pcap.read(capture('iwarp-nfs3-mini'))
+        whole = {one['xid']: one for one in map(json.loads, self.run_command('rpcs', '--json', capture('iwarp-nfs3-mini')).splitlines())}
+        gone = sorted(one['call_frame'] for one in whole.values())[4::9]
+        left = [packet for packet in packets if packet.frame not in gone]
+        pcap.write(self.path, left, linktype)
+        place = {packet.frame: number for number, packet in enumerate(left, 1)}
+        times = {number: packet.time_ns for number, packet in enumerate(left, 1)}
+        for message in map(json.loads, self.run_command('decode', '--json', self.path).splitlines()):
+            self.assertEqual(message['time_ns'], times[message['frame']])
+        for rpc in map(json.loads, self.run_command('rpcs', '--json', self.path).splitlines()):
+            if 'call_frame' not in rpc:
+                continue
+            self.assertEqual(rpc['call_frame'], place[whole[rpc['xid']]['call_frame']])
+            rows = self.objects('trace', '--json', '--frame', str(rpc['call_frame']), self.path)
+            own = [number for number, row in enumerate(rows) if row['operation'] not in ('not captured', 'disconnect')]
+            self.assertIn('Send', [row['operation'] for row in rows if row['frame'] == rpc['call_frame']])
+            self.assertFalse([row for number, row in enumerate(rows)
+                              if row['operation'] == 'not captured' and not own[0] < number < own[-1]])
+        found = self.objects('check', '--json', '-n', self.path, status=1)
+        lost = [one for one in found if one['findings'][0]['rule'] == 'bytes-lost']
+        self.assertEqual(len(lost), len(gone))
+        for one in lost:
+            self.assertEqual(one['time_ns'], times[one['frame']])
+
+    def objects(self, *arguments, **more):
+        return [json.loads(line) for line in self.run_command(*arguments, **more).splitlines()]
+
     def test_not_found(self):
         """What was looked for is said: an XID without 0x is a decimal number."""
         for arguments, said in ((('--xid', '49928884'), 'no RPC has the XID 0x02f9dab4'),

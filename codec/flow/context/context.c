@@ -11,6 +11,12 @@ void flow_report(const struct flow_context *context, const struct rpcrdma_connec
         struct rpcrdma_finding given = *finding;
 
         given.rule = rule_of_version(given.rule, connection ? connection->version : 0);
+        /* an operation that waited for bytes before it is not of the packet in hand */
+        if (!given.has_time && connection && connection->carrier == RPCRDMA_CARRIER_IWARP &&
+            given.frame != 0 && given.frame == context->frame) {
+            given.has_time = true;
+            given.time_ns = context->time_ns;
+        }
         context->sink.finding(context->sink.context, connection, &given);
     }
 }

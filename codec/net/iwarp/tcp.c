@@ -19,6 +19,8 @@ void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s
         .offset = -1,
         .arg = {arg0, arg1},
         .what = what,
+        .has_time = true,
+        .time_ns = s->frame ? s->time_ns : tcp->time_ns,
     };
 
     if (tcp->net->sink.finding)

@@ -19,7 +19,10 @@
  * where the packet lies. They are copied only where an FPDU spans segments, or waits for others.
  *
  * An operation bears frame and time of the packet with which the receiver had it: of an FPDU
- * behind a hole that is the packet that filled the hole. So in each direction they never go back.
+ * behind a hole that is the packet that filled the hole. Where no packet of the capture did, it is
+ * that which carried the FPDU's last byte, and what is lost bears the first packet behind the hole.
+ * So in each direction they never go back; but what waited for a packet that was not captured is
+ * older than what the other direction has given meanwhile.
  * What one direction has waits while the other is out of step and has something, too: so those of
  * both come in the order of the capture. It waits until it is RPCRDMA_HELD_MOST, or less where all
  * connections hold much; then the other gets in step at what is likely, or is waited for no more.

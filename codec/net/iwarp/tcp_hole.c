@@ -79,7 +79,11 @@ bool rpcrdma_stream_read_hole(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connec
     /* at the end, when its last packet was captured: that in hand may be another connection's */
     if (last && other->ack_arrival > s->ack_arrival)
         by = other;
-    rpcrdma_stream_arrived(s, by->ack_arrival, by->ack_frame, by->ack_time_ns);
+    /* what was captured behind the hole showed it before, and bears its own packet's frame */
+    if (s->held && (by->ack_arrival == 0 || s->held->arrival < by->ack_arrival))
+        rpcrdma_stream_arrived(s, s->held->arrival, s->held->frame, s->held->time_ns);
+    else
+        rpcrdma_stream_arrived(s, by->ack_arrival, by->ack_frame, by->ack_time_ns);
     rpcrdma_stream_lose(tcp, c, end, stop);
     return true;
 }

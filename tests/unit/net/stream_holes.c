@@ -34,6 +34,47 @@ static void lost_when_acknowledged(void **state)
     seen_free(s);
 }
 
+/* What an Ack shows to be lost was shown before by what follows: that, and each behind it, bears
+ * its own packet, with that packet's time. So where an Ack is of a part of what is lost, too. */
+static void own_packet_behind_lost(void **state)
+{
+    static struct bytes b;
+
+    (void)state;
+    for (uint32_t part = 0; part < 2; part++) {
+        struct seen *s = seen_new(NULL);
+        uint64_t first;
+        uint32_t size;
+
+        b.n = 0;
+        talk_start(s, 0, 0);
+        put_send(&b, false, 1, 100);
+        size = (uint32_t)b.n;
+        for (uint32_t msn = 2; msn <= 3; msn++)
+            put_send(&b, false, msn, 100);
+        first = s->frame + 1;
+        for (uint32_t i = 1; i <= 2; i++)
+            tcp(s, 0, NEXT0 + i * size, NEXT1, ACK, b.at + (size_t)i * size, size);
+        if (part)
+            wait_in_vain(s, NEXT0 + size / 2);
+        wait_in_vain(s, NEXT0 + 3 * size);
+        wait_in_vain(s, NEXT0 + 3 * size);
+        assert_int_equal(count_kind(s, RPCRDMA_OP_SEND), 2);
+        assert_int_equal(s->n, 3 + part);
+        for (size_t i = 0; i < s->n; i++) {
+            assert_int_equal(s->op[i].kind, i > part ? RPCRDMA_OP_SEND : RPCRDMA_OP_LOST);
+            assert_int_equal(s->op[i].frame, first + (i == 2 + part));
+            assert_int_equal(s->op[i].time_ns, s->op[i].frame * 1000);
+        }
+        for (uint32_t i = 0; i < s->n_findings; i++) {
+            assert_int_equal(s->finding[i].frame, first);
+            assert_true(s->finding[i].has_time);
+            assert_int_equal(s->finding[i].time_ns, first * 1000);
+        }
+        seen_free(s);
+    }
+}
+
 /* The end of an FPDU is missing, and its DDP header, or all of it: of a packet that was cut, and of
  * one that is not there. Only the second is lost. */
 static void cut_or_lost(void **state)
@@ -317,10 +358,15 @@ static void directions_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lost_when_acknowledged),  cmocka_unit_test(cut_or_lost),
-        cmocka_unit_test(fin_not_captured),        cmocka_unit_test(lost_again_and_again),
-        cmocka_unit_test(hole_in_payload),         cmocka_unit_test(lost_behind_lost),
-        cmocka_unit_test(lost_before_it_is_found), cmocka_unit_test(hole_beyond_a_window),
+        cmocka_unit_test(lost_when_acknowledged),
+        cmocka_unit_test(own_packet_behind_lost),
+        cmocka_unit_test(cut_or_lost),
+        cmocka_unit_test(fin_not_captured),
+        cmocka_unit_test(lost_again_and_again),
+        cmocka_unit_test(hole_in_payload),
+        cmocka_unit_test(lost_behind_lost),
+        cmocka_unit_test(lost_before_it_is_found),
+        cmocka_unit_test(hole_beyond_a_window),
         cmocka_unit_test(directions_in_order),
     };
 
