@@ -34,7 +34,7 @@ static bool is_full(const struct stream *s)
 
 static void forget_oldest(struct stream_reads *reads)
 {
-    reads->first = (reads->first + 1) % reads->size;
+    reads->first = (reads->first + 1) & (reads->size - 1);
     reads->count--;
 }
 
@@ -46,6 +46,7 @@ static void grow(struct flow_streams *streams, struct stream *s)
     if (!bigger)
         return;
     bigger->size = size;
+    bigger->first = 0;
     bigger->count = requests(s);
     for (uint32_t i = 0; i < bigger->count; i++)
         bigger->at[i] = *at(s, i);
