@@ -75,7 +75,7 @@ static void tell(struct report *r, const struct report_connection *was,
              (unsigned)was->pub.number, report_seconds(life->down_ns), (unsigned)c->pub.number,
              sent_again(was) ? "What the client sent last it sent again, as if nothing answered."
                              : "The client sent nothing more on it, and neither closed it nor "
-                               "answered that the server closed it.",
+                               "answered a request to close it.",
              asked);
     snprintf(cause->against, sizeof(cause->against),
              "one direction only was captured: the client may have had nothing to ask for");

@@ -175,7 +175,7 @@ class OneWay(ConversationTest):
     def test_failure_in_one_direction(self):
         """It failed, as the client says that goes on with its XIDs elsewhere and neither closed it nor answered that it was closed.
         Not where it may have been idle, where it is of another mount, and where it is in use."""
-        silent = 'The client sent nothing more on it, and neither closed it nor answered that the server closed it.'
+        silent = 'The client sent nothing more on it, and neither closed it nor answered a request to close it.'
         again = 'What the client sent last it sent again, as if nothing answered.'
         for fields, cost, text in (({}, 60, silent), ({'asked': 4}, 64, silent + ' 4 attempts to connect came before.'),
                                    ({'again': 3}, 60, again), ({'again': 3, 'close': True}, 60, again), ({'pause': 400, 'again': 3}, 400, again)):

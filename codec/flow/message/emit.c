@@ -254,10 +254,11 @@ static void learn_role(struct making *m)
 {
     if (flow_conn_public(m->conn)->role[m->sender] == RPCRDMA_ROLE_UNKNOWN &&
         m->to->out.direction == RPCRDMA_DIRECTION_CALL) {
-        enum rpcrdma_role role = caller_role(&m->to->message, &m->to->rpc);
+        /* in version 2 either end may offer chunks, and so move data */
+        bool by_data = !(m->to->rpc.present & RPCRDMA_RPC_HAS_TYPE) && m->to->message.version == 1;
+        enum rpcrdma_role role = by_data ? message_role_of(m->conn, m->sender)
+                                         : caller_role(&m->to->message, &m->to->rpc);
 
-        if (!(m->to->rpc.present & RPCRDMA_RPC_HAS_TYPE) && m->to->message.version == 1)
-            role = message_role_of(m->conn, m->sender);
         if (role != RPCRDMA_ROLE_UNKNOWN)
             flow_conn_role(m->conn, m->sender, role);
     }
