@@ -267,7 +267,7 @@ SelectType=select/cons_tres
 SchedulerType=sched/builtin
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0
 ReturnToService=2
-SlurmdTimeout=5
+SlurmdTimeout=10
 {nodes}PartitionName=all Nodes=n1,n2 Default=YES
 ''')
         os.mkdir(f'{f}/state')
@@ -303,7 +303,7 @@ SlurmdTimeout=5
         return subprocess.run(command, env={**os.environ, **self.slurm}, capture_output=True, text=True, check=False,
                               timeout=60).stdout
 
-    def wait(self, true, seconds=100):
+    def wait(self, true, seconds=300):
         """No test on time: only that it does not hang."""
         end = time.monotonic() + seconds
         while not true():

@@ -49,6 +49,7 @@ class Pcp(CommandTest):
             run = subprocess.Popen( # pylint: disable=consider-using-with
                 [os.path.join(self.root, 'usr/lib/pcp/bin/pmcd'), '-f', '-A', '-c', self.path('pmcd.conf'), '-p', port,
                  '-s', self.path('socket'), '-n', self.path('pmns'), '-l', self.path('pmcd.log'), '-i', '127.0.0.1',
+                 '-q', '300', '-t', '300', # pmcd gives a PMDA up that takes 3 seconds to start, and does not start it again
                  *(['-U', 'root'] if os.geteuid() == 0 else [])],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=self.environment, cwd=self.folder)
         self.addCleanup(run.wait)
