@@ -49,6 +49,22 @@ static uint8_t stream_of(const struct rpcrdma_message *m, bool *more)
     }
 }
 
+bool message_more_follows(const struct rpcrdma_message *m)
+{
+    bool more;
+
+    stream_of(m, &more);
+    return more;
+}
+
+void message_rpc_decode(const struct rpcrdma_message *m, struct rpcrdma_rpc *rpc)
+{
+    /* how long the whole is, no part says for sure */
+    size_t len = message_more_follows(m) ? UINT32_MAX : m->payload.len;
+
+    rpcrdma_rpc_decode(m->payload.data, m->payload.caplen, len, rpc);
+}
+
 static void add(struct flow_findings *findings, enum rpcrdma_rule_id rule, uint64_t frame,
                 uint64_t a, uint64_t b)
 {

@@ -150,12 +150,13 @@ static RPCRDMA_INLINE void decode_rpc(struct making *m)
     const struct rpcrdma_message *msg = &m->to->message;
     int64_t at = msg->payload.off;
 
-    rpcrdma_rpc_decode(msg->payload.data, msg->payload.caplen, msg->payload.len, &m->to->rpc);
+    message_rpc_decode(msg, &m->to->rpc);
     m->to->plain_rpc = false;
     if (m->to->rpc.status == RPCRDMA_MALFORMED) {
         add(m, RPCRDMA_RULE_MALFORMED_RPC, at + m->to->rpc.error_off, m->to->rpc.what);
         m->to->event.malformed = true;
-    } else if (m->to->rpc.status == RPCRDMA_TRUNCATED)
+    } else if (m->to->rpc.status == RPCRDMA_TRUNCATED &&
+               (msg->payload.caplen < msg->payload.len || !message_more_follows(msg)))
         cut(m, at + m->to->rpc.error_off, m->to->rpc.what);
     if (!(m->to->rpc.present & RPCRDMA_RPC_HAS_XID))
         return;

@@ -385,7 +385,11 @@ void message_error(struct flow_messages *messages, struct flow_conn *conn, int s
 void message_after_error(struct flow_messages *messages, struct flow_conn *conn,
                          const struct rpcrdma_flow_message *out, struct flow_findings *findings);
 
-/* continuation.c: returns whether parts follow; *part is 0 where the message is not continued,
+/* continuation.c. Whether another part of the same message follows, as *m itself says. */
+bool message_more_follows(const struct rpcrdma_message *m);
+/* The RPC header of a message, or of its first part: what another part has is TRUNCATED here. */
+void message_rpc_decode(const struct rpcrdma_message *m, struct rpcrdma_rpc *rpc);
+/* Returns whether parts follow; *part is 0 where the message is not continued,
  * *part_bytes what payload came before */
 bool message_continue(struct flow_messages *messages, struct flow_conn *conn, int sender,
                       const struct rpcrdma_message *m, struct flow_findings *findings,

@@ -36,7 +36,7 @@ static void emit(struct flow_messages *messages, struct message_queued *q)
     flow_message_decode(q->dialect, q->bytes, q->caplen, q->len, &message);
     out.message = &message;
     if (out.rpc) {
-        rpcrdma_rpc_decode(message.payload.data, message.payload.caplen, message.payload.len, &rpc);
+        message_rpc_decode(&message, &rpc);
         out.rpc = &rpc;
     }
     q->connection.user = now->user; /* which is no part of what the connection was */

@@ -41,6 +41,38 @@ static void continued(void **state)
     }
 }
 
+/* A part is "a beginning or middle portion of an RPC Call message" (ietf-07 section 6.3.6), however
+ * short: what of the RPC header the next part has is neither malformed nor cut. */
+static void part_ends_in_rpc_header(void **state)
+{
+    (void)state;
+    begin(NULL);
+    for (uint32_t n = 0; n <= 48; n++) {
+        struct rpcrdma_span p = call_payload(n + 1, 60);
+
+        part(true, RPCRDMA_KIND_CALL_MIDDLE, n + 1, p.len - n, rpc, n);
+        part(true, RPCRDMA_KIND_CALL_INLINE, n + 1, 0, rpc + n, p.len - n);
+        p = reply_payload(n + 1, 60);
+        part(false, RPCRDMA_KIND_REPLY_MIDDLE, n + 1, p.len - n, rpc, n);
+        part(false, RPCRDMA_KIND_REPLY_INLINE, n + 1, 0, rpc + n, p.len - n);
+    }
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 4 * 49);
+    for (uint32_t i = 0; i < rig.messages; i++)
+        assert_int_equal(rig.message[i].n_rules, 0);
+    assert_int_equal(rig.findings, 0);
+    /* all of the whole is there: now it is malformed */
+    begin(NULL);
+    call_payload(7, 0);
+    part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, 4, rpc, 12);
+    rpc[11]++; /* rpcvers */
+    part(true, RPCRDMA_KIND_CALL_MIDDLE, 8, 4, (rpc[3] = 8, rpc), 12);
+    rig_end(&rig);
+    assert_int_equal(rig.message[0].n_rules, 0);
+    assert_int_equal(rig.message[1].n_rules, 2);
+    assert_int_equal(rig.message[1].rules[1], RPCRDMA_RULE_MALFORMED_RPC);
+}
+
 static void continued_wrong(void **state)
 {
     (void)state;
@@ -269,10 +301,15 @@ static void lost_part(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(continued),         cmocka_unit_test(part_cut),
-        cmocka_unit_test(continued_wrong),   cmocka_unit_test(unfinished),
-        cmocka_unit_test(continued_by_flag), cmocka_unit_test(interrupted),
-        cmocka_unit_test(lost_part),         cmocka_unit_test(refused_part),
+        cmocka_unit_test(continued),
+        cmocka_unit_test(part_cut),
+        cmocka_unit_test(part_ends_in_rpc_header),
+        cmocka_unit_test(continued_wrong),
+        cmocka_unit_test(unfinished),
+        cmocka_unit_test(continued_by_flag),
+        cmocka_unit_test(interrupted),
+        cmocka_unit_test(lost_part),
+        cmocka_unit_test(refused_part),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
