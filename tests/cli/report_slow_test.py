@@ -348,27 +348,38 @@ class Slow(ConversationTest):
             self.assertEqual(set(causes), {'stalled-end', 'lost-to-server' if of_call else 'lost-to-client'})
             self.assertEqual(causes['stalled-end']['cost_ns'] // SECOND, 4)
 
-    def copies_answered(self, seconds, said):
+    @staticmethod
+    def copies(c, seconds, said):
         """TCP: a Call comes again three times in that time; then its receiver says so often that it has it twice (D-SACK)."""
-        def talk(c, _):
-            rules_iwarp.over_iwarp(c)
-            for number in range(60):
-                c.null()
-                if number != 30:
-                    continue
-                xid = c.call(rule_talk.NULL)
-                c.packets.pop()
-                call, begin = c.packets[-1], c.client.psn
-                for _ in range(3):
-                    c.clock.now += int(seconds * SECOND / 4)
-                    c.packets.append(call._replace(time_ns=c.clock.tick()))
+        rules_iwarp.over_iwarp(c)
+        for number in range(60):
+            c.null()
+            if number != 30:
+                continue
+            xid = c.call(rule_talk.NULL)
+            c.packets.pop()
+            call, begin = c.packets[-1], c.client.psn
+            for _ in range(3):
                 c.clock.now += int(seconds * SECOND / 4)
-                length = len(call.data) - 54
-                for ip_id in range(said):
-                    c.talk.segment(c.server, options=struct.pack('>BBBBII', 1, 1, 5, 10, begin - length & 0xFFFFFFFF,
-                                                                 begin & 0xFFFFFFFF), ip_id=ip_id + 1)
-                c.reply(xid)
-        return self.report(talk)['causes']
+                c.packets.append(call._replace(time_ns=c.clock.tick()))
+            c.clock.now += int(seconds * SECOND / 4)
+            length = len(call.data) - 54
+            for ip_id in range(said):
+                c.talk.segment(c.server, options=struct.pack('>BBBBII', 1, 1, 5, 10, begin - length & 0xFFFFFFFF,
+                                                             begin & 0xFFFFFFFF), ip_id=ip_id + 1)
+            c.reply(xid)
+
+    def copies_answered(self, seconds, said):
+        return self.report(lambda c, _: self.copies(c, seconds, said))['causes']
+
+    def test_rpc_of_copies(self):
+        """It waited for the server's end, to which the Call had come, until it came for the last time; or why is not known."""
+        for said, call, by in ((3, 0, 'server_late'), (1, 6, 'unknown')):
+            rpcs = self.run_command('rpcs', '--json', self.captured(lambda c, _, said=said: self.copies(c, 0.8, said)))
+            slow, = (rpc for rpc in map(json.loads, rpcs.splitlines()) if rpc['latency_ns'] > SECOND // 2)
+            self.assertEqual((slow['stalled_by'], slow['stalled_ns'] * 10 // SECOND), (by, 6))
+            self.assertEqual(slow['phases']['call_ns'] * 10 // SECOND, call)
+            self.assertEqual(slow['phases']['server_waiting_ns'] > 0, not call)
 
     def test_copies_answered(self):
         """What the receiver says of each copy was not lost: it stood still, which a second and more of tells. What it says of one

@@ -15,6 +15,7 @@
  *   response_gaps.c  and responses that were missing as later ones passed
  *   timeouts.c       and what was retransmitted after silence: lost, or its answer?
  *   segments.c       TCP: segments and acknowledgements
+ *   twice.c          and what had arrived as it came again, as its receiver says
  *   silence.c        how long an end sent nothing, though something was sent to it again
  *   same_bytes.c     retransmitted with other bytes?
  *   origin.c         retransmitted, or the same packet twice, or late?
@@ -150,6 +151,10 @@ bool flow_delivery_over(const struct flow_delivery *d, bool psn, uint32_t last);
  * have sent it again, which passes yet, in the reordering window behind the Ack. */
 bool flow_delivery_comes_again(const struct flow_delivery *d, bool psn, uint32_t last,
                                int64_t now_ns);
+
+/* TCP: it was sent again and then acknowledged, and its receiver may say next that the first
+ * transmission had arrived. */
+bool flow_delivery_may_be_first(const struct flow_delivery *d, uint32_t last);
 
 /* The packets towards this end were captured at two places. */
 bool flow_delivery_at_two(const struct flow_delivery *d);

@@ -71,6 +71,7 @@ static void each_answered(struct rare *rare)
     path->late_timeout_ns += rare->spurious.served_ns;
     delivery_answered_late(path, rare->spurious.first_frame, rare->spurious.first_ns,
                            rare->spurious.answered_ns, false);
+    delivery_nothing_lost(&rare->recovery, rare->spurious.first_ns, rare->spurious.answered_ns);
     rare->spurious.served = 0;
 }
 
@@ -102,6 +103,7 @@ static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segm
 
     if (!rare || said_before(rare, segment))
         return; /* counted; or nothing was retransmitted: it is a copy of the network's */
+    twice_said(d, first, end);
     path = &rare->path;
     if (rare->spurious.first < first || rare->spurious.first >= end ||
         (rare->spurious.timeouts == 0 && rare->spurious.counted == 0)) {
@@ -121,6 +123,8 @@ static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segm
     } else if (rare->spurious.first < d->through) {
         path->late_timeouts += rare->spurious.timeouts;
         path->late_timeout_ns += rare->spurious.ns;
+        if (t && t->delivered && t->frame == TRANSMISSION_FRAME(rare->again_answered.frame))
+            delivery_nothing_lost(&rare->recovery, t->first_ns, rare->again_answered.time_ns);
     } else {
         count_served(rare, t, segment);
     }
@@ -335,6 +339,7 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
                            struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment)
 {
     uint64_t through;
+    bool open;
 
     count(memory, d, segment);
     if (segment->len > 0)
@@ -349,9 +354,12 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     if (through == 0 || through > back->next + (UINT64_C(1) << 30))
         return false;
     lacking(back, segment, through);
+    open = twice_open(back);
     if (segment->twice != segment->twice_end)
         arrived_twice(back, segment);
+    else if (open)
+        back->rare->again_answered.open = false;
     back->acked = true;
     back->acknowledged |= segment->len == 0;
-    return answered(back, segment, through);
+    return answered(back, segment, through) || open;
 }

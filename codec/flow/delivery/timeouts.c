@@ -38,8 +38,7 @@ void delivery_answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t f
     path->late_in_burst = in_burst;
 }
 
-/* What was waited for from then until then: nothing of it was lost, not the first time either. */
-static void nothing_lost(struct flow_recovery *recovery, int64_t first_ns, int64_t answered_ns)
+void delivery_nothing_lost(struct flow_recovery *recovery, int64_t first_ns, int64_t answered_ns)
 {
     int64_t ns;
 
@@ -94,7 +93,7 @@ void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
         path->late_timeouts++;
         path->late_timeout_ns += silence;
         delivery_answered_late(path, t->first_frame, t->first_ns, t->delivered_ns, false);
-        nothing_lost(&rare->recovery, t->first_ns, t->delivered_ns);
+        delivery_nothing_lost(&rare->recovery, t->first_ns, t->delivered_ns);
     } else if (acked(t)) {
         path->acked_timeouts++;
         path->acked_timeout_ns += silence;
@@ -139,7 +138,7 @@ static void count_answer(struct rare *rare, struct late *late, int64_t time_ns)
         late->earlier_ns = 0;
     }
     if (late->arrived && late->earlier == 0)
-        nothing_lost(&rare->recovery, late->first_ns, late->answered_ns);
+        delivery_nothing_lost(&rare->recovery, late->first_ns, late->answered_ns);
 }
 
 /* What was sent after all of them has Acks of its own. */

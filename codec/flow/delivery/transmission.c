@@ -307,7 +307,7 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
 {
     uint32_t was = d->pending, end = was;
     int64_t latest = INT64_MIN, delay, base = INT64_MIN;
-    bool again = false, asked = false;
+    bool again = false, asked = false, first_may_be = false;
 
     for (; end < d->count; end++) {
         struct transmission *t = transmission_record(d, end);
@@ -316,8 +316,9 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
             break;
         again |= t->times > 1 || t->found;
         asked |= t->asked || t->open; /* its last packet does */
-        if (t->last_ns > latest)
-            latest = t->last_ns;
+        first_may_be |= t->times > 1 && !t->lost;
+        if (transmission_taken_ns(t) > latest)
+            latest = transmission_taken_ns(t);
         if (t->last > last || goes_on(d, end, last)) {
             answered_in_part(t, frame, time_ns);
             break;
@@ -326,11 +327,14 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
     delay = end > was && time_ns > latest ? time_ns - latest : 0;
     if (end > was)
         delay = answered_after(d, delay, !again, asked, waits_ns);
+    if (end > was && first_may_be && d->rare)
+        d->rare->again_answered =
+            (struct again_answered){frame, time_ns, d->answered_ns, waits_ns, true};
     for (uint32_t i = was; i < end; i++) {
         struct transmission *t = transmission_record(d, i);
 
-        if (t->last_ns > base)
-            base = t->last_ns;
+        if (transmission_taken_ns(t) > base)
+            base = transmission_taken_ns(t);
         delivered(d, t, frame, time_ns, base + delay);
     }
     if (end > was)

@@ -18,6 +18,7 @@ enum {
     RECENT_SHIFT_AT_TWO = RPCRDMA_BOUND(22, 26),
     HOLES = 8, /* ranges that passed, or may have, without being captured */
     TIMES_BITS = 22,
+    TWICE_BITS = 8,
     FRAME_BITS = 64 - TIMES_BITS,
     AT_BITS = TIMES_BITS,
     LINE = 64, /* of the processor's cache */
@@ -43,13 +44,14 @@ struct transmission {
     uint64_t at : AT_BITS; /* the position sent last, its low bits: see transmission_behind_last */
     uint64_t frame : FRAME_BITS;
     bool delivered : 1, refused : 1;
-    bool not_ready : 1; /* it was refused by an RNR Nak */
-    bool lost : 1;      /* that it, or something before it, did not arrive is proven */
-    bool read : 1;      /* a Read request: `last` is that of its responses */
-    bool open : 1;      /* more packets of it will follow */
-    bool write : 1;     /* an RDMA Write */
-    bool asked : 1;     /* for an Ack, or it is a Read request: the answer does not wait */
-    bool found : 1;     /* stands for what was not captured, as others show */
+    bool not_ready : 1;          /* it was refused by an RNR Nak */
+    bool lost : 1;               /* that it, or something before it, did not arrive is proven */
+    bool read : 1;               /* a Read request: `last` is that of its responses */
+    bool open : 1;               /* more packets of it will follow */
+    bool write : 1;              /* an RDMA Write */
+    bool asked : 1;              /* for an Ack, or it is a Read request: the answer does not wait */
+    bool found : 1;              /* stands for what was not captured, as others show */
+    uint64_t twice : TWICE_BITS; /* TCP: so often its receiver said that it had it already */
 };
 
 _Static_assert(sizeof(struct transmission) == LINE, "a line");
@@ -70,6 +72,13 @@ static inline void transmission_repeated(struct transmission *t)
 {
     if (t->times < (1U << TIMES_BITS) - 1)
         t->times++;
+}
+
+/* When the transmission passed that arrived first, as far as is known: where each one but one came
+ * in vain, that is the first; else it may be the last. */
+static inline int64_t transmission_taken_ns(const struct transmission *t)
+{
+    return t->twice > 0 && t->twice + 1U >= t->times ? t->first_ns : t->last_ns;
 }
 
 /* Bits of recent.varying, as they are taken out of rpcrdma_op.flags. */
@@ -183,6 +192,15 @@ struct silent {
     uint64_t again_frame;
 };
 
+/* The latest answer to what had been sent again, and may have arrived the first time: twice.c. */
+struct again_answered {
+    uint64_t frame;
+    int64_t time_ns;
+    int64_t before_ns; /* the answer before it */
+    int64_t waits_ns;  /* of transmission_answered */
+    bool open;         /* its receiver may say next that it had arrived (TCP) */
+};
+
 /* Of a direction in which something was lost, refused, or came twice. */
 struct rare {
     struct rpcrdma_path path; /* but for what is counted of every packet */
@@ -202,14 +220,15 @@ struct rare {
         uint64_t counted;         /* of these, as spurious; each may be said to be by itself */
         int64_t ns;               /* and those silences */
         bool acked;               /* its acknowledgement had passed */
-        uint64_t served;          /* of these, counted as such: Acks were lost; and those silences */
+        uint64_t served; /* of these, counted as such: Acks were lost; and those silences */
         int64_t served_ns;
         uint64_t first_frame; /* its first transmission, and when it was answered first, then */
         int64_t first_ns, answered_ns;
-        uint32_t said;            /* what the latest D-SACK named, to know it when captured twice */
+        uint32_t said; /* what the latest D-SACK named, to know it when captured twice */
         uint16_t said_id;
         int64_t said_ns;
     } spurious;
+    struct again_answered again_answered;
     struct silent silent;
     struct {
         uint64_t first;   /* of the latest record that was retransmitted after it was served, ... */
@@ -484,6 +503,16 @@ int delivery_count_nak(struct rpcrdma_path *path, const struct rpcrdma_op *op);
 /* The receiver has acknowledged this one. d->rare is there. */
 void delivery_came_late(struct flow_delivery *d, uint64_t at);
 
+/* twice.c: bytes [first, end) were there already as they came again, and (TCP) so its receiver
+ * says.
+ */
+void twice_said(struct flow_delivery *d, uint64_t first, uint64_t end);
+/* Its receiver may say so next, of what the latest answer acknowledged. */
+static inline bool twice_open(const struct flow_delivery *d)
+{
+    return d->rare && d->rare->again_answered.open;
+}
+
 /* behind.c: a request that stands before what was expected next. */
 void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
                      const struct rpcrdma_op *op, uint64_t at, uint32_t packets);
@@ -497,6 +526,8 @@ void delivery_unheard(struct flow_delivery *d, const struct transmission *t,
 /* timeouts.c: after silence this is retransmitted; `gap`: it had not passed. d->rare is there. */
 void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
                         const struct rpcrdma_op *op, uint64_t at, bool gap);
+/* What was waited for from then until then: nothing of it was lost, not the first time either. */
+void delivery_nothing_lost(struct flow_recovery *recovery, int64_t first_ns, int64_t answered_ns);
 /* The whole message that was retransmitted then is acknowledged: more often than that? */
 void delivery_both_acked(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at);
 /* Likewise a response, of Read requests. */

@@ -45,6 +45,15 @@ static bool expired(const struct rpc_transaction *t, int64_t now_ns)
     return now_ns - t->pub.reply_time_ns > PARKED_NS;
 }
 
+/* What comes next may say when it arrived. */
+static bool open_yet(const struct flow_rpcs *rpcs, const struct flow_delivery *d, bool psn,
+                     uint32_t last)
+{
+    return flow_delivery_disturbed(d) &&
+           (flow_delivery_comes_again(d, psn, last, rpcs->context->time_ns) ||
+            (!psn && flow_delivery_may_be_first(d, last)));
+}
+
 /* No longer known, or known now: then t->pub.reply says it. False: it keeps waiting. */
 static RPCRDMA_INLINE bool settled(const struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
@@ -57,8 +66,7 @@ static RPCRDMA_INLINE bool settled(const struct flow_rpcs *rpcs, struct rpc_tran
         return true;
     if (t->reply_place.set && flow_delivery_waits(d, psn, t->reply_place.last))
         return false; /* mostly, when it is asked first */
-    if (t->reply_place.set && flow_delivery_disturbed(d) &&
-        flow_delivery_comes_again(d, psn, t->reply_place.last, rpcs->context->time_ns))
+    if (t->reply_place.set && open_yet(rpcs, d, psn, t->reply_place.last))
         return false; /* what it waited for is not known */
     if (t->has_call && t->reply_place.set &&
         !flow_context_tells(rpcs->context, t->findings != NULL) &&
@@ -101,6 +109,15 @@ bool rpc_park(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     return true;
 }
 
+/* Its Call was acknowledged, and what comes next may say that it arrived earlier. */
+static bool call_open(const struct rpc_transaction *t)
+{
+    const struct flow_delivery *d = rpc_delivery_towards(t->conn, 1 - t->call_place.sender);
+
+    return d && flow_conn_public_const(t->conn)->carrier == RPCRDMA_CARRIER_IWARP &&
+           flow_delivery_may_be_first(d, t->call_place.last);
+}
+
 /* Which Calls have: to be kept, for the answer to one may take long. */
 static void arrived(struct rpc_conn *c, int caller)
 {
@@ -108,6 +125,8 @@ static void arrived(struct rpc_conn *c, int caller)
 
     while ((t = c->on_the_way[caller])) {
         if (t->call_place.set) {
+            if (call_open(t))
+                return;
             rpc_delivery_find(t, &t->call_place, &t->pub.call);
             if (t->pub.call.state != RPCRDMA_DELIVERED && t->pub.call.transmissions > 0)
                 return;

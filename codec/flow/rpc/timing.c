@@ -173,6 +173,13 @@ static void stall(struct rpcrdma_transaction *pub, const struct rpc_wait *wait,
     }
 }
 
+/* Nothing waited for its last transmission: it had arrived before, as its receiver said (TCP). */
+static bool arrived_before(const struct flow_conn *conn, const struct rpcrdma_delivery *d)
+{
+    return flow_conn_public_const(conn)->carrier == RPCRDMA_CARRIER_IWARP &&
+           d->state == RPCRDMA_DELIVERED && d->time_ns < d->last_time_ns;
+}
+
 /* Until a message that was on its way from `begin` to `end` was sent for the last time; and while
  * its parts waited for credits. */
 RPCRDMA_RARE static void stall_message(struct rpc_transaction *t, int which, int64_t begin,
@@ -182,7 +189,7 @@ RPCRDMA_RARE static void stall_message(struct rpc_transaction *t, int which, int
     int receiver = which == CALL ? 1 - t->pub.caller_end : t->pub.caller_end;
     struct rpc_wait again = {0}, credits = t->held[which];
 
-    if (d->transmissions > 1 || d->lost)
+    if ((d->transmissions > 1 && !arrived_before(t->conn, d)) || d->lost)
         again = (struct rpc_wait){between(d->last_time_ns, begin, end) - begin, d->first_frame,
                                   d->last_frame};
     stall(&t->pub, &again,
@@ -220,6 +227,22 @@ RPCRDMA_RARE static void unheard(struct rpc_transaction *t, const int64_t begin[
     silent.to_frame = recovery->silent_again_frame;
     t->pub.phases.server_waiting_ns = silent.ns;
     stall(&t->pub, &silent, RPCRDMA_STALL_UNKNOWN, longest);
+}
+
+/* Of the server's time, from `begin` to `end`: what passed until the Call came for the last time,
+ * where it had arrived, and the server's end stood still. */
+RPCRDMA_RARE static void stood_still(struct rpc_transaction *t, int64_t begin, int64_t end,
+                                     int64_t *longest)
+{
+    const struct rpcrdma_delivery *call = &t->pub.call;
+    int64_t until = between(call->last_time_ns, begin, end);
+    struct rpc_wait wait = {until - begin, call->first_frame, call->last_frame};
+    enum rpcrdma_stall why =
+        unless_late(t->conn, 1 - t->pub.caller_end, begin, until, RPCRDMA_STALL_NONE);
+
+    if (why != RPCRDMA_STALL_NONE)
+        t->pub.phases.server_waiting_ns = wait.ns;
+    stall(&t->pub, &wait, why, longest);
 }
 
 /* Else, as mostly, stall_message has nothing to say. */
@@ -296,7 +319,9 @@ static void phases(struct rpc_transaction *t)
 
     if (may_stall(&pub->call, t->held_ns[CALL]))
         stall_message(t, CALL, begin, delivered, &longest);
-    if (p->server_ns >= LONG_NS)
+    if (pub->call.transmissions > 1 && arrived_before(t->conn, &pub->call))
+        stood_still(t, delivered, first, &longest);
+    else if (p->server_ns >= LONG_NS)
         unheard(t, (const int64_t[]){delivered, last}, (const int64_t[]){first, sent}, &longest);
     if (p->data_waiting_ns > 0) {
         struct rpc_wait data = t->data.longest;

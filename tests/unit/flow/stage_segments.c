@@ -246,7 +246,7 @@ static void tcp_acknowledges_late_behind_gap(void **state)
 }
 
 /* As segment, for all of the other direction before `acknowledges`, of which these came twice. */
-static void says_twice(uint32_t acknowledges, uint32_t first, uint32_t end)
+static bool says_twice(uint32_t acknowledges, uint32_t first, uint32_t end)
 {
     const struct rpcrdma_tcp_segment one = {.frame = ++frame,
                                             .time_ns = now += 10 * US,
@@ -257,7 +257,7 @@ static void says_twice(uint32_t acknowledges, uint32_t first, uint32_t end)
                                             .twice = first,
                                             .twice_end = end};
 
-    flow_delivery_segment(&memory, back, d, &one);
+    return flow_delivery_segment(&memory, back, d, &one);
 }
 
 static void times_out(unsigned times)
@@ -379,6 +379,93 @@ static void tcp_copies_are_not_spurious(void **state)
     assert_int_equal(path_to(d)->served_timeouts, 0);
 }
 
+/* Bytes 1000 to 1099 are sent again after 300 ms. Those before were answered after 10 us. */
+static int64_t sent_again(void)
+{
+    int64_t first;
+
+    segment(d, back, 900, 100, 1, 500);
+    segment(back, d, 1, 0, 1000, 500);
+    segment(d, back, 1000, 100, 1, 500);
+    first = now;
+    times_out(1);
+    return first;
+}
+
+/* They had arrived the first time, as a D-SACK says with their acknowledgement, or behind it. */
+static void tcp_arrived_the_first_time(void **state)
+{
+    int64_t first = sent_again();
+
+    (void)state;
+    now += 50 * MS;
+    says_twice(1100, 1000, 1100);
+    assert_int_equal(find_bytes(1000, 1099).state, RPCRDMA_DELIVERED);
+    assert_int_equal(find_bytes(1000, 1099).time_ns, first + 10 * US);
+}
+
+static void tcp_arrived_the_first_time_behind(void **state)
+{
+    int64_t first = sent_again(), other = now + 10 * US;
+
+    (void)state;
+    segment(d, back, 1100, 100, 1, 500);
+    now += 50 * MS;
+    segment(back, d, 1, 0, 1200, 500);
+    assert_true(find_bytes(1000, 1099).time_ns > first + 300 * MS);
+    assert_true(flow_delivery_may_be_first(d, 1099));
+    assert_true(flow_delivery_may_be_first(d, 1199)); /* it waited for those */
+    assert_false(flow_delivery_may_be_first(d, 999));
+    assert_true(says_twice(1200, 1000, 1100));
+    assert_int_equal(find_bytes(1000, 1099).time_ns, first + 10 * US);
+    assert_int_equal(find_bytes(1100, 1199).time_ns, other + 10 * US);
+}
+
+/* No D-SACK follows: the first may have been lost. And one of two copies says as little. */
+static void tcp_arrived_last(void **state)
+{
+    int64_t first = sent_again();
+
+    (void)state;
+    segment(back, d, 1, 0, 1100, 500);
+    assert_true(flow_delivery_may_be_first(d, 1099));
+    assert_true(segment(back, d, 1, 10, 1100, 500)); /* is known now */
+    assert_false(flow_delivery_may_be_first(d, 1099));
+    assert_true(find_bytes(1000, 1099).time_ns > first + 300 * MS);
+    segment(d, back, 1100, 100, 11, 500);
+    first = now;
+    now += 300 * MS;
+    segment(d, back, 1100, 100, 11, 500);
+    now += 300 * MS;
+    segment(d, back, 1100, 100, 11, 500);
+    says_twice(1200, 1100, 1200);
+    assert_true(find_bytes(1100, 1199).time_ns > first + 600 * MS);
+    now += 2 * MS;
+    says_twice(1200, 1100, 1200);
+    assert_int_equal(find_bytes(1100, 1199).time_ns, first + 10 * US);
+}
+
+/* The acknowledgement before it did not have it. */
+static void tcp_arrived_after_others(void **state)
+{
+    int64_t before;
+
+    (void)state;
+    segment(d, back, 900, 100, 1, 500);
+    segment(back, d, 1, 0, 1000, 500);
+    segment(d, back, 1000, 100, 1, 500);
+    segment(d, back, 1100, 100, 1, 500);
+    now += 100 * MS;
+    segment(back, d, 1, 0, 1100, 500);
+    before = now;
+    now += 300 * MS;
+    segment(d, back, 1100, 100, 1, 500);
+    now += 50 * MS;
+    segment(back, d, 1, 0, 1200, 500);
+    says_twice(1200, 1100, 1200);
+    assert_int_equal(find_bytes(1100, 1199).time_ns, before);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
@@ -402,6 +489,10 @@ int main(void)
         TEST(tcp_copies_are_not_spurious),
         TEST(tcp_answers_each),
         TEST(tcp_says_twice_once),
+        TEST(tcp_arrived_the_first_time),
+        TEST(tcp_arrived_the_first_time_behind),
+        TEST(tcp_arrived_last),
+        TEST(tcp_arrived_after_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
