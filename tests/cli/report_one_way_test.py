@@ -41,6 +41,21 @@ class OneWay(ConversationTest):
                 finding['rule'] for line in told.splitlines() for finding in json.loads(line).get('findings', [])})
             self.assertIn('; 0 gaps in what was sent', self.run_command('report', path))
 
+    def test_more_calls_than_are_kept(self):
+        """Their Replies are not awaited: the direction was not captured. Each is told as one without Reply."""
+        def talk(c, both):
+            for _ in range(4200):
+                xid = c.call(rule_talk.NULL)
+            c.reply(xid)
+            if not both:
+                self.keep_client(c)
+
+        for both in (False, True):
+            path = self.captured(lambda c, _, both=both: talk(c, both))
+            self.assertEqual('"rpc-given-up"' in self.run_command('check', '--json', path, status=int(both)), both)
+            rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+            self.assertEqual(sum('reply_frame' not in rpc for rpc in rpcs), 4200 - both)
+
     def test_naks_of_one_direction(self):
         """The client's Naks say what did not arrive, though nothing that was sent to it was captured; with the set-up and without."""
         packets = [p for p in self.packets() if p.data[26:30] == bytes([192, 168, 77, 11])]

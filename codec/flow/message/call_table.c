@@ -386,7 +386,8 @@ void flow_call_drop(struct flow_messages *messages, struct flow_conn *conn, stru
 {
     struct message_conn *mc = message_conn_of(conn);
 
-    if (call->holders & CALL_OUTSTANDING && !messages->rpcs_followed && !mc->given_up_reported) {
+    if (call->holders & CALL_OUTSTANDING && !messages->rpcs_followed && !mc->given_up_reported &&
+        flow_conn_heard_from(conn, 1 - call->caller)) {
         mc->given_up_reported = true;
         flow_report(messages->context, flow_conn_public(conn),
                     &(struct rpcrdma_finding){

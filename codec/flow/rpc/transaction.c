@@ -337,9 +337,11 @@ void rpc_cut_short(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         rpc_finish(rpcs, t);
 }
 
+/* Where nothing that its Responder sends is captured, no Reply is: rpc-unanswered says enough. */
 static void give_up(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
-    rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_GIVEN_UP, 0, NULL, 0, 0, 0);
+    if (t->pub.caller_end < 0 || flow_conn_heard_from(t->conn, 1 - t->pub.caller_end))
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_GIVEN_UP, 0, NULL, 0, 0, 0);
     rpc_cut_short(rpcs, t);
 }
 

@@ -260,8 +260,11 @@ static void calls_without_end(void **state)
     (void)state;
     rpc_rig_free(&rig);
     rpc_rig_begin(&rig, NULL, false);
-    for (uint32_t i = 0; i < MESSAGE_CALLS + MORE; i++)
+    for (uint32_t i = 0; i < MESSAGE_CALLS + MORE; i++) {
         rig_send_call(&rig.rig, &rig.a, &rig.b, 1000 + i);
+        if (i == 0)
+            rig_ack(&rig.rig, &rig.b, &rig.a, rig.a.psn - 1);
+    }
     assert_int_equal(rig.transactions, MORE);
     for (uint32_t i = 0; i < MORE; i++) {
         assert_int_equal(rig.transaction[i].t.xid, 1000 + i);

@@ -158,10 +158,22 @@ static void test_retransmitted(void **state)
     assert_int_equal(told.latency_ns, 20000); /* from its first sending on */
 }
 
+/* Of a direction that is not captured no Reply is awaited: its Call is told, and that none came. */
+static void test_given_up_unheard(void **state)
+{
+    (void)state;
+    message(0, stage_call(bytes, XID, 32));
+    flow_rpc_give_up(rpcs, flow_call_find(s.messages, s.conn, 0, XID));
+    assert_int_equal(transactions, 1);
+    assert_int_equal(told.n_findings, 1);
+    assert_int_equal(rule, RPCRDMA_RULE_RPC_UNANSWERED);
+}
+
 /* Its Call is given up: it is told, with that, and a Reply to it is one without Call. */
 static void test_given_up(void **state)
 {
     (void)state;
+    flow_conn_direction(s.conn, 0)->last_frame = s.on.stage.context.frame;
     message(0, stage_call(bytes, XID, 32));
     flow_rpc_give_up(rpcs, flow_call_find(s.messages, s.conn, 0, XID));
     assert_int_equal(transactions, 1);
@@ -222,6 +234,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_without_findings, begin, end),
         cmocka_unit_test_setup_teardown(test_retransmitted, begin, end),
         cmocka_unit_test_setup_teardown(test_given_up, begin, end),
+        cmocka_unit_test_setup_teardown(test_given_up_unheard, begin, end),
         cmocka_unit_test_setup_teardown(test_write, begin, end),
         cmocka_unit_test_setup_teardown(test_read_map, begin, end),
     };
