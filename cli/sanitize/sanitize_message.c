@@ -177,6 +177,23 @@ static void write_chunks(struct sanitize_message *own, const struct rpcrdma_mess
     }
 }
 
+/* Of the first part of a continued message: how much tells that the RPC message begins there, and
+ * what it calls. What follows is unknown: zeros. */
+static uint32_t kept_of_part(const struct rpcrdma_flow_message *message)
+{
+    enum { TO_TYPE = 4, TO_STAT = 8, TO_CREDENTIAL = 24 };
+    const struct rpcrdma_rpc *rpc = message->rpc;
+    uint32_t kept;
+
+    if (message->part != 1 || !rpc || rpc->status == RPCRDMA_MALFORMED ||
+        rpc->xid != message->message->xid)
+        return 0;
+    kept = !(rpc->present & RPCRDMA_RPC_HAS_TYPE) ? TO_TYPE
+           : rpc->type == RPCRDMA_RPC_CALL        ? TO_CREDENTIAL
+                                                  : TO_STAT;
+    return kept < message->message->payload.caplen ? kept : message->message->payload.caplen;
+}
+
 static bool payload(struct sanitize_message *own, const struct rpcrdma_flow_message *message)
 {
     const struct rpcrdma_message *m = message->message;
@@ -192,7 +209,9 @@ static bool payload(struct sanitize_message *own, const struct rpcrdma_flow_mess
     if (m->payload.caplen == 0)
         return true;
     if (!message->rpc || m->trailing || message->part > 0 || m->present & RPCRDMA_HAS_ALIGN) {
-        blank(own, m->payload.off, m->payload.caplen);
+        uint32_t kept = m->trailing ? 0 : kept_of_part(message);
+
+        blank(own, m->payload.off + kept, m->payload.caplen - kept);
         return false;
     }
     if (message->rpc->type == RPCRDMA_RPC_CALL)

@@ -68,10 +68,15 @@ class Properties(command.CommandTest):
 
 class Dialects(command.CommandTest):
     def told(self, path):
-        """What the dialect makes of the messages; of those that are continued in others what is in them is zeros."""
+        """What the dialect makes of the messages, and the RPCs that they are; of those that are continued in others arguments and results
+        are zeros."""
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
         messages = [json.loads(line) for line in self.run_command('decode', '--json', path).splitlines()]
         return [[one.get(key) for key in ('frame', 'dialect', 'type', 'header_length', 'payload_length', 'direction')] +
-                [finding['rule'] for finding in one.get('findings', ())] for one in messages]
+                [finding['rule'] for finding in one.get('findings', ())] for one in messages] + [
+                    [rpc.get(key) for key in ('call_frame', 'reply_frame', 'xid', 'program', 'procedure', 'name', 'call_length',
+                                              'reply_length', 'complete')] +
+                    [finding['rule'] for finding in rpc.get('findings', ())] for rpc in rpcs]
 
     def test_each_is_decoded_as_before(self):
         subprocess.run([sys.executable, os.path.join(command.CAPTURES, 'generate', 'v2.py'), self.folder], check=True,
