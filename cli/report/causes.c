@@ -461,7 +461,9 @@ enum report_keep report_judge(struct report *r, const struct report_connection *
     r->n_causes = 0;
     if (report_one_way(c)) {
         causes_of_path(r, c);
-        return r->n_causes > 0 ? REPORT_KEEP_TELLING : REPORT_KEEP_ONE_WAY;
+        return r->n_causes > 0 || silence[0].transmissions + silence[1].transmissions > 0
+                   ? REPORT_KEEP_TELLING
+                   : REPORT_KEEP_ONE_WAY;
     }
     if (trouble->resent + trouble->stale + report_unanswered(c) > 0 || report_remote_error(c) ||
         trouble->slow_server.rpcs + trouble->late[0].rpcs + trouble->late[1].rpcs +

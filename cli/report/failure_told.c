@@ -31,7 +31,13 @@ static void tell_silent_end(const struct report *r, const struct report_connecti
     const struct rpcrdma_silence *silence = &c->pub.life.silence[end];
     int64_t heard = silence->heard_ns - r->pipeline->clock.start_ns;
 
-    if (silence->heard_ns - silence->since_ns >= SECOND)
+    if (silence->heard_ns == 0)
+        snprintf(text, size,
+                 " One packet was sent to the %s%s %u times from %.3f s into the capture on, so no "
+                 "answer came; what the %s sends was not captured.",
+                 end_name(c, end), on_it, (unsigned)silence->transmissions,
+                 report_seconds(silence->since_ns - r->pipeline->clock.start_ns), end_name(c, end));
+    else if (silence->heard_ns - silence->since_ns >= SECOND)
         snprintf(text, size,
                  " The %s did not answer%s what was sent %u times from %.3f s into the capture "
                  "on, though it was heard at %.3f s.",
@@ -58,7 +64,9 @@ void report_tell_silence(const struct report *r, const struct report_connection 
     for (int end = 0; c && end < 2 && !text[0]; end++) {
         int64_t ns;
 
-        if (connection_silent(&c->pub, end, &ns) && c->pub.life.silence[end].heard_ns > 0)
+        if (connection_silent(&c->pub, end, &ns) &&
+            (c->pub.life.silence[end].heard_ns > 0 ||
+             c->pub.life.silence[end].transmissions >= REPORT_RETRIES))
             tell_silent_end(r, c, end, beside > 0 ? " on it" : "", text, size);
     }
 }

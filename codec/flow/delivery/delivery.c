@@ -209,10 +209,27 @@ static const struct transmission *oldest_not_served(const struct flow_delivery *
     return NULL;
 }
 
-/* What was retransmitted and is not answered, where answers were captured. NULL: nothing. */
-static const struct transmission *unanswered(const struct flow_delivery *d)
+/* Where nothing that its receiver sends is captured, what was sent last and came again and again:
+ * had it been answered, its sender had stopped. NULL: nothing. */
+RPCRDMA_RARE static const struct transmission *in_vain_at_last(const struct flow_delivery *d)
 {
-    const struct transmission *t = oldest_not_served(d);
+    enum { AGAIN_AND_AGAIN = 4 };
+    const struct transmission *t = transmission_newest(d);
+
+    return t && !d->answered && d->rare && d->rare->path.timeouts > 0 && !t->found &&
+                   t->times >= AGAIN_AND_AGAIN
+               ? t
+               : NULL;
+}
+
+/* What was retransmitted and is not answered. NULL: nothing. */
+static const struct transmission *unanswered(const struct flow_delivery *d, bool one_way)
+{
+    const struct transmission *t;
+
+    if (RPCRDMA_SELDOM(one_way && !d->answered))
+        return in_vain_at_last(d);
+    t = oldest_not_served(d);
 
     return t && proves(d, t) && !t->delivered && t->times >= 2 ? t : NULL;
 }
@@ -234,9 +251,10 @@ static bool asked_for(const struct flow_delivery *d, const struct transmission *
                                       : t->refused && d->rare->nak_at <= t->last;
 }
 
-void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence)
+void flow_delivery_silence(const struct flow_delivery *d, bool one_way,
+                           struct rpcrdma_silence *silence)
 {
-    const struct transmission *t = unanswered(d), *oldest = transmission_pending(d);
+    const struct transmission *t = unanswered(d, one_way), *oldest = transmission_pending(d);
 
     *silence = (struct rpcrdma_silence){.heard_ns = d->answered_ns};
     if (in_vain_since(d, oldest)) {
@@ -253,9 +271,10 @@ void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence
     }
 }
 
-bool flow_delivery_silent_frame(const struct flow_delivery *d, uint64_t *frame, int64_t *time_ns)
+bool flow_delivery_silent_frame(const struct flow_delivery *d, bool one_way, uint64_t *frame,
+                                int64_t *time_ns)
 {
-    const struct transmission *t = unanswered(d);
+    const struct transmission *t = unanswered(d, one_way);
 
     if (!t)
         return false;

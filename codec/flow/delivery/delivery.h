@@ -159,12 +159,15 @@ bool flow_delivery_may_be_first(const struct flow_delivery *d, uint32_t last);
 /* The packets towards this end were captured at two places. */
 bool flow_delivery_at_two(const struct flow_delivery *d);
 
-/* What was retransmitted again and again and not answered since. */
+/* What was retransmitted again and again and not answered since; one_way: nothing that this end
+ * sends was captured. */
 struct rpcrdma_silence;
-void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence);
+void flow_delivery_silence(const struct flow_delivery *d, bool one_way,
+                           struct rpcrdma_silence *silence);
 
 /* The latest transmission of what flow_delivery_silence tells of; what it tells. */
-bool flow_delivery_silent_frame(const struct flow_delivery *d, uint64_t *frame, int64_t *time_ns);
+bool flow_delivery_silent_frame(const struct flow_delivery *d, bool one_way, uint64_t *frame,
+                                int64_t *time_ns);
 /* When the latest packet passed that was sent in this direction; 0: none. */
 int64_t flow_delivery_sent_ns(const struct flow_delivery *d);
 

@@ -132,7 +132,7 @@ static void no_ack_that_is_whole(void **state)
             now += 300 * MS;
             send_one(PSN + 1);
         }
-        flow_delivery_silence(d, &silence);
+        flow_delivery_silence(d, false, &silence);
         assert_int_equal(silence.transmissions, before[i].whole ? 2 : 0);
         flow_delivery_end(d);
         assert_int_equal(find(PSN + 1, PSN + 1).state,
