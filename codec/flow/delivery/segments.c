@@ -107,7 +107,7 @@ static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segm
     path = &rare->path;
     if (rare->spurious.first < first || rare->spurious.first >= end ||
         (rare->spurious.timeouts == 0 && rare->spurious.counted == 0)) {
-        path->spurious += t && t->times > 1;
+        path->spurious += t && t->times > 1 && path->spurious < path->retransmitted;
         return;
     }
     if (rare->spurious.timeouts == 0) {

@@ -13,6 +13,7 @@
 
 enum {
     MARKED = 256, /* see segments.c: records that one segment retransmits */
+    ASIDE = 256,  /* of those acknowledged together, so many before and behind are looked at */
     TWICE_MOST = (1 << TWICE_BITS) - 1,
 };
 
@@ -22,19 +23,21 @@ static uint32_t index_of(const struct flow_delivery *d, const struct transmissio
 }
 
 /* When those arrived that `by` acknowledged, of which `t` is one: once more, with what is known
- * now.
- */
+ * now. Of more than can be looked at those near it: their times only get earlier, so what is left
+ * out keeps what it had. */
 static void arrived_earlier(struct flow_delivery *d, const struct transmission *t,
                             const struct again_answered *by)
 {
-    uint32_t first = index_of(d, t), end = first;
+    uint32_t at = index_of(d, t), first = at, end = at;
     int64_t latest = INT64_MIN, base = INT64_MIN, delay;
 
-    while (first > 0 && transmission_record(d, first - 1)->frame == t->frame) {
+    while (first > 0 && at - first < ASIDE &&
+           transmission_record(d, first - 1)->frame == t->frame) {
         RPCRDMA_STEP();
         first--;
     }
-    for (; end < d->count && transmission_record(d, end)->frame == t->frame; end++) {
+    for (; end < d->count && end - at < ASIDE && transmission_record(d, end)->frame == t->frame;
+         end++) {
         RPCRDMA_STEP();
         if (transmission_taken_ns(transmission_record(d, end)) > latest)
             latest = transmission_taken_ns(transmission_record(d, end));
@@ -68,7 +71,7 @@ void twice_said(struct flow_delivery *d, uint64_t first, uint64_t end)
             t->twice == TWICE_MOST)
             continue;
         t->twice++;
-        if (t->delivered && t->frame == TRANSMISSION_FRAME(by->frame))
+        if (t->twice + 1U == t->times && t->delivered && t->frame == TRANSMISSION_FRAME(by->frame))
             known = t;
     }
     if (known)
