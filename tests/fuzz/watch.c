@@ -40,6 +40,8 @@ static void check_finding(struct watch *w, const struct rpcrdma_finding *finding
                    (finding->rule == RPCRDMA_RULE_TRUNCATED && finding->what &&
                     strcmp(finding->what, "where the next FPDU begins") == 0);
     w->malformed += strcmp(rpcrdma_rule(finding->rule)->name, "malformed") == 0;
+    if (finding->rule == RPCRDMA_RULE_DIALECT_UNDECIDED)
+        w->waited += finding->frame;
     w->read_long |= finding->rule == RPCRDMA_RULE_READ_RESPONSE_LONG ||
                     finding->rule == RPCRDMA_RULE_READ_RESPONSE_LONG_IWARP;
 }

@@ -26,6 +26,7 @@ struct watch {
     bool malformed_net; /* one of net/'s */
     bool read_long;     /* a Read Response has more than was asked for */
     uint64_t pairs;     /* a sum of which ends are whose */
+    uint64_t waited;    /* of the packets at which no more was waited for to choose a dialect */
     struct {
         bool message, malformed;
         uint64_t dialects; /* a sum of what was decoded as what */
