@@ -112,7 +112,7 @@ struct rpcrdma_flow_message {
     uint32_t invalidate;
     const struct rpcrdma_message *message;
     const struct rpcrdma_rpc *rpc;  /* NULL: carries no RPC header in this message. Of a first part
-                                     * it  is TRUNCATED where another part has the rest */
+                                     * it is TRUNCATED where another part has the rest */
     const struct rpcrdma_rpc *call; /* of a Reply, or a later part of a Call: the header of
                                      * the Call, where seen; else NULL */
     uint32_t part; /* continued messages: number of this part from 1; 0: not continued */

@@ -78,7 +78,7 @@ RPCRDMA_RARE struct transmission *transmission_search(const struct flow_delivery
 
 struct transmission *transmission_after(const struct flow_delivery *d, const struct transmission *t)
 {
-    uint32_t i = ((uint32_t)(t - d->ring) - d->begin) & (d->size - 1);
+    uint32_t i = transmission_index(d, t);
 
     return i + 1 < d->count ? transmission_record(d, i + 1) : NULL;
 }
@@ -299,7 +299,7 @@ static RPCRDMA_INLINE int64_t answered_after(struct flow_delivery *d, int64_t de
         d->fastest_ns = delay;
     if (RPCRDMA_SELDOM(!asked) && once)
         return delay < d->fastest_ns ? delay : d->fastest_ns;
-    return delay >= waits_ns && d->fastest_ns < delay ? d->fastest_ns : delay;
+    return transmission_way_ns(d, delay, waits_ns);
 }
 
 RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last, uint64_t frame,

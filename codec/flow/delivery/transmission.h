@@ -369,6 +369,13 @@ static inline struct transmission *transmission_record(const struct flow_deliver
 {
     return &d->ring[(d->begin + i) & (d->size - 1)];
 }
+
+/* The inverse. */
+static inline uint32_t transmission_index(const struct flow_delivery *d,
+                                          const struct transmission *t)
+{
+    return ((uint32_t)(t - d->ring) - d->begin) & (d->size - 1);
+}
 /* Room for one more, in place of the oldest if need be. */
 struct transmission *transmission_room(struct flow_memory *memory, struct flow_delivery *d,
                                        int64_t time_ns);
@@ -503,8 +510,15 @@ int delivery_count_nak(struct rpcrdma_path *path, const struct rpcrdma_op *op);
 /* The receiver has acknowledged this one. d->rare is there. */
 void delivery_came_late(struct flow_delivery *d, uint64_t at);
 
-/* twice.c: bytes [first, end) were there already as they came again, and (TCP) so its receiver
- * says.
+/* Of `delay`, after which an answer came: its way. It may have waited where it took waits_ns and
+ * more: then it counts as the fastest did. */
+static inline int64_t transmission_way_ns(const struct flow_delivery *d, int64_t delay,
+                                          int64_t waits_ns)
+{
+    return delay >= waits_ns && d->fastest_ns < delay ? d->fastest_ns : delay;
+}
+
+/* twice.c. TCP: bytes [first, end) were there already as they came again, as their receiver says.
  */
 void twice_said(struct flow_delivery *d, uint64_t first, uint64_t end);
 /* Its receiver may say so next, of what the latest answer acknowledged. */

@@ -17,18 +17,13 @@ enum {
     TWICE_MOST = (1 << TWICE_BITS) - 1,
 };
 
-static uint32_t index_of(const struct flow_delivery *d, const struct transmission *t)
-{
-    return ((uint32_t)(t - d->ring) - d->begin) & (d->size - 1);
-}
-
 /* When those arrived that `by` acknowledged, of which `t` is one: once more, with what is known
  * now. Of more than can be looked at those near it: their times only get earlier, so what is left
  * out keeps what it had. */
 static void arrived_earlier(struct flow_delivery *d, const struct transmission *t,
                             const struct again_answered *by)
 {
-    uint32_t at = index_of(d, t), first = at, end = at;
+    uint32_t at = transmission_index(d, t), first = at, end = at;
     int64_t latest = INT64_MIN, base = INT64_MIN, delay;
 
     while (first > 0 && at - first < ASIDE &&
@@ -42,9 +37,7 @@ static void arrived_earlier(struct flow_delivery *d, const struct transmission *
         if (transmission_taken_ns(transmission_record(d, end)) > latest)
             latest = transmission_taken_ns(transmission_record(d, end));
     }
-    delay = by->time_ns > latest ? by->time_ns - latest : 0;
-    if (delay >= by->waits_ns && d->fastest_ns < delay)
-        delay = d->fastest_ns;
+    delay = transmission_way_ns(d, by->time_ns > latest ? by->time_ns - latest : 0, by->waits_ns);
     for (uint32_t i = first; i < end; i++) {
         struct transmission *one = transmission_record(d, i);
         int64_t ns;
