@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """tidy.py CLANG_TIDY COMPILE_COMMANDS SOURCE REASONS [--all]: what clang-tidy says of codec/, cli/ and plugin/.
 
-.clang-tidy has the checks and says which are off, and why. clang's own analyzer, which takes five times as long as all
-other checks, looks only at what reads what others wrote (ANALYSED); with --all at everything.
+.clang-tidy has the checks and says which are off, and why. clang's own analyzer, which takes ten times as long as all
+other checks, looks only at what reads what others wrote (ANALYSED), and follows a function for STEPS of its own; with
+--all it looks at everything, and follows for as many as it does by itself (225,000).
 REASONS lists single findings that are no fault, as analyzer.reasons does. Other versions of clang-tidy say other
 things: the test is skipped where it is not the one that REASONS names first.
 """
@@ -19,6 +20,7 @@ import tempfile
 from analyzer import SKIP, compare, reasons
 
 ANALYSED = ('codec/', 'cli/filter/', 'cli/kernel/', 'cli/nfs/', 'cli/sanitize/', 'cli/source/')
+STEPS = 20000
 WITH_VALUE = ('-I', '-D', '-U', '-isystem', '-include')
 KEPT = r'-(I|D(?!_FORTIFY_SOURCE)|U|isystem|include|std=)' # what the sources mean; the rest is gcc's
 
@@ -49,7 +51,11 @@ def analysed(name):
 
 
 def tidy(program, source, folder, name, everything):
-    more = [] if everything or analysed(name) else ['--checks=-clang-analyzer-*']
+    more = []
+    if not everything:
+        more = ['--checks=-clang-analyzer-*']
+        if analysed(name):
+            more = ['--extra-arg=' + word for word in ('-Xclang', '-analyzer-config', '-Xclang', f'max-nodes={STEPS}')]
     run = subprocess.run([program, '--quiet', '-p', folder, *more, os.path.join(source, name)], cwd=source,
                          capture_output=True, text=True, check=False)
     if run.returncode != 0 or 'error:' in run.stdout:
