@@ -14,7 +14,6 @@ import pcap
 
 RPCRDMA, CAPTURES = sys.argv[1:3]
 del sys.argv[1:3]
-EVERY = int(os.environ.get('RPCRDMA_EVERY', '1'))  # of the cases that are asked the same: under sanitizers some
 
 
 def capture(name='roce-nfs3-mini'):

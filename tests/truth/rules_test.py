@@ -19,6 +19,7 @@ import pcap
 import rule_table
 import rule_talk
 import rules
+import sample
 import variants
 
 
@@ -176,7 +177,7 @@ def incomplete():
 
 def unread(rpcrdma, folder):
     """Lines that nobody can read: what one RPC came to is left out, or a comma stands alone."""
-    for name, _ in list(rule_talk.named())[::int(os.environ.get('RPCRDMA_EVERY', '1'))]:
+    for name, _ in list(rule_talk.named())[::sample.EVERY]:
         path = os.path.join(folder, name, 'breaks.pcap')
         run = subprocess.run([rpcrdma, 'rpcs', path], capture_output=True, check=False, timeout=60)
         for line in run.stdout.decode().splitlines():
