@@ -94,7 +94,11 @@ static void begin_part(const struct pipeline *pipeline, struct interface_clock *
     }
     if (by_ns < (sections && before == 1 ? QUEUES_NS : TURNS_NS))
         return;
-    own->parts.back++;
+    /* each interface of a section begins there */
+    if (!sections || own->parts.newest != clock->input || own->parts.section != clock->section)
+        own->parts.back++;
+    own->parts.newest = clock->input;
+    own->parts.section = clock->section;
     own->parts.sections |= sections;
     if (by_ns > own->parts.back_ns)
         own->parts.back_ns = by_ns;

@@ -40,6 +40,8 @@ struct pipeline_parts {
     uint64_t back;   /* how many begin before another one's end */
     int64_t back_ns; /* and by how much, at most */
     bool sections;
+    const char *newest; /* the input of the one that was counted last: to know it by; its section */
+    uint32_t section;
     char *input; /* of the first */
 };
 

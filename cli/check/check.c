@@ -206,9 +206,9 @@ static void say_clean(const struct check *check, const struct pipeline *pipeline
     if (check->notes > 0 && (!shown || fails))
         snprintf(notes, sizeof(notes), "; %" PRIu64 " note%s%s%s", check->notes,
                  plural(check->notes), shown ? "" : ", see -n", fails ? " (--fail-on note)" : "");
-    complain("%s%s: no protocol violations in %" PRIu64 " message%s%s%s%s",
+    complain("%s%s: no protocol violations%s in %" PRIu64 " message%s%s%s%s",
              options_input(pipeline->options), options_and_others(pipeline->options),
-             pipeline->messages, pipeline->messages == 1 ? "" : "s", transport, capture, notes);
+             check->options.filter ? " that --where asks for" : "", pipeline->messages, pipeline->messages == 1 ? "" : "s", transport, capture, notes);
 }
 
 /* The last object, where there is no other. */

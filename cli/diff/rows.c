@@ -45,32 +45,30 @@ static bool is_others(const struct diff_side sides[2], const struct diff_row *ro
     return false;
 }
 
-/* Without Reply, or answered with an error. */
-static uint64_t failed(const struct group *g)
+/* Without Reply, or answered with an error; at most, with those whose status is not known. */
+static double failed(const struct group *g, bool at_most)
 {
-    return MIN(g->unanswered + g->errors, g->calls);
+    return (double)MIN(g->unanswered + g->errors + (at_most ? g->status_unknown : 0), g->calls);
 }
 
 /*
- * Means are of what was answered: what hangs is not in them. Whether two shares differ is asked
- * alike, by the standard error that both would have if they were one. 1: more of the second's
- * failed; -1: of the first's.
+ * Means are of what was answered: what hangs is not in them. Whether more of this side's failed than
+ * of the other's, however those ended whose status is not known: two shares differ alike, by the
+ * standard error that both would have if they were one.
  */
-static int fails_more(const struct diff_side sides[2], const struct diff_row *row)
+static bool fails_more(const struct diff_side sides[2], const struct diff_row *row, int side)
 {
     double n[2], share[2], of_both, error;
 
     for (int i = 0; i < 2; i++) {
         n[i] = (double)row->of[i]->calls;
         if (!sides[i].replies || n[i] < (int)ENOUGH)
-            return 0;
-        share[i] = (double)failed(row->of[i]) / n[i];
+            return false;
+        share[i] = failed(row->of[i], i != side) / n[i];
     }
     of_both = (share[0] * n[0] + share[1] * n[1]) / (n[0] + n[1]);
     error = sqrt(of_both * (1 - of_both) * (1 / n[0] + 1 / n[1]));
-    if (fabs(share[1] - share[0]) <= (int)ERRORS * error)
-        return 0;
-    return share[1] > share[0] ? 1 : -1;
+    return share[side] - share[1 - side] > (int)ERRORS * error;
 }
 
 static enum diff_verdict decide_by_mean(const struct latency *a, const struct latency *b)
@@ -86,30 +84,31 @@ static enum diff_verdict decide_by_mean(const struct latency *a, const struct la
     return difference > 0 ? DIFF_SLOWER : DIFF_FASTER;
 }
 
-/* What a side lacks may be among its others, or in what was not read of it. */
-static bool may_have(const struct diff_side *side)
+/* What a side lacks may be among its others, in what was not read of it, or under another name: where
+ * Calls were cut. */
+static bool may_have(const struct diff_side *side, const struct group *of_the_other)
 {
-    return side->groups->left_out > 0 || side->pipeline.unread > 0 ||
-           side->pipeline.memory_limit > 0;
+    return side->groups->left_out > 0 || side->groups->unnamed || of_the_other->unnamed ||
+           side->pipeline.unread > 0 || side->pipeline.memory_limit > 0;
 }
 
 static enum diff_verdict decide(const struct diff_side sides[2], const struct diff_row *row)
 {
     enum diff_verdict by_mean;
-    int more;
 
     if (is_others(sides, row))
         return DIFF_NOT_KNOWN;
     for (int i = 0; i < 2; i++)
         if (!row->of[i])
-            return may_have(&sides[i]) ? DIFF_NOT_KNOWN
+            return may_have(&sides[i], row->of[1 - i]) ? DIFF_NOT_KNOWN
                    : i == 0            ? DIFF_ONLY_SECOND
                                        : DIFF_ONLY_FIRST;
     by_mean = decide_by_mean(&row->of[0]->latency, &row->of[1]->latency);
-    more = fails_more(sides, row);
-    if (more > 0) /* be it faster, too: what takes longest may be what fails */
+    if (fails_more(sides, row, 1)) /* be it faster, too: what takes longest may be what fails */
         return DIFF_FAILS_MORE;
-    return more < 0 && by_mean != DIFF_SLOWER && by_mean != DIFF_FASTER ? DIFF_FAILS_LESS : by_mean;
+    if (by_mean == DIFF_SLOWER || by_mean == DIFF_FASTER)
+        return by_mean;
+    return fails_more(sides, row, 0) ? DIFF_FAILS_LESS : by_mean;
 }
 
 static gint by_time(gconstpointer a, gconstpointer b)

@@ -124,7 +124,7 @@ static void text_row(const struct table *table, const struct diff_side sides[2],
         number(table, RETRANS, row->of[i] != NULL, "%.0f",
                row->of[i] ? (double)row->of[i]->retransmitted : 0);
     for (int i = 0; i < 2; i++)
-        number(table, ERRS, row->of[i] != NULL, "%.0f",
+        number(table, ERRS, row->of[i] != NULL && !group_errors_unknown(row->of[i]), "%.0f",
                row->of[i] ? (double)row->of[i]->errors : 0);
     out_style(out, row->verdict == DIFF_SLOWER || row->verdict == DIFF_FAILS_MORE ? OUT_WARNING
                                                                                   : OUT_PLAIN);

@@ -186,6 +186,17 @@ static void v3_reply(struct rpcrdma_cursor *c, bool nfs, uint32_t procedure,
         v3_results(c, procedure, a, learned);
 }
 
+/* Whether the results of what succeeds begin with a status of their own. */
+static bool has_own_status(const struct rpcrdma_rpc *call, bool reverse)
+{
+    bool callback;
+
+    return rpcrdma_compound_is(call, reverse, &callback) ||
+           ((call->program == RPCRDMA_PROGRAM_NFS || call->program == RPCRDMA_PROGRAM_NFSACL) &&
+            call->procedure > 0) ||
+           (call->program == RPCRDMA_PROGRAM_MOUNT && call->procedure == 1);
+}
+
 void nfs_reply(const struct rpcrdma_payload_stream *s, struct nfs_arguments *a,
                const struct nfs_learned *learned)
 {
@@ -201,11 +212,15 @@ void nfs_reply(const struct rpcrdma_payload_stream *s, struct nfs_arguments *a,
         a->status = a->auth ? rpc->auth_stat : rpc->reject_stat;
         return;
     }
-    a->status_kind = NFS_STATUS_RPC;
-    a->status = rpc->accept_stat;
-    if (rpc->accept_stat != RPCRDMA_RPC_SUCCESS || !call ||
-        !(call->present & RPCRDMA_RPC_HAS_PROGRAM))
+    /* How it ended is then what the results say, be they cut, encrypted, or of a Call that was cut. */
+    if (rpc->accept_stat == RPCRDMA_RPC_SUCCESS &&
+        (!call || !(call->present & RPCRDMA_RPC_HAS_PROGRAM)))
         return;
+    if (rpc->accept_stat != RPCRDMA_RPC_SUCCESS || !has_own_status(call, s->reverse)) {
+        a->status_kind = NFS_STATUS_RPC;
+        a->status = rpc->accept_stat;
+        return;
+    }
     a->encrypted = call->present & RPCRDMA_RPC_HAS_GSS && call->gss_service == RPCRDMA_GSS_PRIVACY;
     if (compound_of(s, &it)) {
         nfs_compound_reply(s, &it, a, learned);

@@ -4,7 +4,7 @@
 
 /*
  * What an NFS Call is about and how it ended, read from the Payload streams of Call and Reply:
- * NFSv2 (status only), NFSv3 (RFC 1813), NFSv4 (RFC 8881), MOUNT, NFSACL.
+ * NFSv3 (RFC 1813), NFSv4 (RFC 8881), MOUNT, NFSACL.
  * Nothing is copied but file handles and names; RPCSEC_GSS privacy hides everything.
  */
 
@@ -28,8 +28,8 @@ struct nfs_name {
 };
 
 enum nfs_status_kind {
-    NFS_STATUS_NONE,   /* no Reply, or not captured */
-    NFS_STATUS_RPC,    /* accepted, and nothing more is known: accept_stat */
+    NFS_STATUS_NONE,   /* no Reply, or not captured, or encrypted */
+    NFS_STATUS_RPC,    /* accept_stat: refused, or its results have no status of their own */
     NFS_STATUS_DENIED, /* reject_stat; auth_stat where it is AUTH_ERROR */
     NFS_STATUS_NFS3,
     NFS_STATUS_NFS4,
@@ -60,7 +60,7 @@ struct nfs_arguments {
     uint32_t status;
     uint32_t operation; /* NFSv4: number of the operation that failed; valid where status != 0 */
     bool has_operation, auth;
-    bool encrypted; /* the results: RPCSEC_GSS privacy; a status that they have is not known */
+    bool encrypted; /* the results, by RPCSEC_GSS privacy; their status is not known */
 };
 
 /* Nothing is known. Cheaper than zeroing all of it. */

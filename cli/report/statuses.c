@@ -143,11 +143,10 @@ static void note_unseen(struct report *r, const struct rpcrdma_transaction *t,
     if (!has_nfs_status(t))
         return;
     r->nfs_replies++;
-    if (nfs->status_kind == NFS_STATUS_RPC && nfs->status == 0 && nfs->encrypted)
+    if (nfs->status_kind == NFS_STATUS_NONE && nfs->encrypted)
         r->nfs_encrypted++;
     else
-        r->nfs_uncaptured += nfs->status_kind == NFS_STATUS_NONE ||
-                             (nfs->status_kind == NFS_STATUS_RPC && nfs->status == 0);
+        r->nfs_uncaptured += nfs->status_kind == NFS_STATUS_NONE;
 }
 
 void report_status(struct report *r, const struct rpcrdma_transaction *t,

@@ -37,6 +37,7 @@ static const struct nfs_arguments nothing;
 
 /* Tags where only the status counts: no slot is needed for that. */
 enum { TAG_FINE = 1, TAG_FAILED };
+static const struct nfs_arguments fine = {.status_kind = NFS_STATUS_RPC, .status = 0};
 static const struct nfs_arguments failed = {.status_kind = NFS_STATUS_RPC, .status = 1};
 
 static void forget_path(struct details *d, struct slot *slot)
@@ -249,7 +250,7 @@ void details_stream(struct details *d, const struct rpcrdma_payload_stream *stre
 static const struct nfs_arguments *nfs_of(const struct details *d, uint64_t tag)
 {
     if (d->status_only)
-        return tag == TAG_FAILED ? &failed : &nothing;
+        return tag == TAG_FAILED ? &failed : tag == TAG_FINE ? &fine : &nothing;
     return tag ? &slot_of(d, tag)->nfs : &nothing;
 }
 

@@ -12,6 +12,7 @@
 #include "out/address.h"
 #include "out/transaction.h"
 #include "times.h"
+#include "upper/names.h"
 
 /* Groups that are found without their name: each procedure of a program; hosts, of which a capture
  * may have hundreds that take turns. */
@@ -408,13 +409,24 @@ static void add_ends(struct group *g, const struct rpcrdma_transaction *t)
     keep_common(&g->dst, server);
 }
 
+/* Whether its name may lack something: a COMPOUND's operations, or all of it. */
+static bool is_cut(const struct rpcrdma_transaction *t)
+{
+    bool compound = t->procedure == 1 &&
+                    (transaction_is_callback(t) ||
+                     (t->program == RPCRDMA_PROGRAM_NFS && t->version == 4));
+
+    return !t->has_program || t->operations_cut || (compound && t->n_operations == 0);
+}
+
 struct group *groups_add(struct groups *groups, const struct rpc *rpc)
 {
     const struct rpcrdma_transaction *t = rpc->transaction;
     struct group *g = find_recent(groups, rpc);
 
     add_ends(g, t);
-
+    if (groups->by == GROUPS_OPERATION && is_cut(t))
+        g->unnamed = groups->unnamed = true;
     if (t->call_frame == 0) {
         g->no_call++;
     } else {
@@ -426,6 +438,8 @@ struct group *groups_add(struct groups *groups, const struct rpc *rpc)
         g->incomplete += !t->complete && !t->error && t->reply_frame != 0;
     }
     g->errors += t->error || nfs_failed(rpc->nfs);
+    g->status_unknown +=
+        t->reply_frame != 0 && !t->error && rpc->nfs->status_kind == NFS_STATUS_NONE;
     g->call_bytes += t->call_length;
     g->reply_bytes += t->reply_length;
     g->read_bytes += t->read_chunk_length;

@@ -37,12 +37,14 @@ struct group {
     int64_t interval; /* number, from 0 */
     bool begun;
     bool reverse;                    /* all are from server to client */
+    bool unnamed; /* some may be of another operation: their Call was cut, or not captured */
     int64_t time_ns;                 /* of the first */
     uint32_t connection;             /* that all are of; 0: several */
     struct rpcrdma_address src, dst; /* client and server; family NONE: several */
     uint64_t calls;                  /* sendings; a transaction is one of them */
     uint64_t retransmitted, unanswered, no_call, incomplete;
     uint64_t rdma_errors, errors; /* answered by RDMA_ERROR; these, and what failed by its status */
+    uint64_t status_unknown;      /* answered, and whether it failed is not known */
     uint64_t call_bytes, reply_bytes;
     uint64_t read_bytes, write_bytes; /* of data, in chunks: towards the server, the client */
     struct latency latency;
@@ -93,6 +95,7 @@ struct groups {
     size_t bytes, max_bytes;
     int64_t start_ns; /* of the intervals */
     bool started;
+    bool unnamed;     /* a group is */
     struct group key;             /* of lookups */
     struct groups_recent *recent; /* by what they are known by; a power of two */
     size_t n_recent;
@@ -145,6 +148,12 @@ struct groups_shown {
     size_t top;       /* 0: all */
     bool histogram;
 };
+
+/* Whether none has failed is not known. */
+static inline bool group_errors_unknown(const struct group *group)
+{
+    return group->errors == 0 && group->status_unknown > 0;
+}
 
 /* It is one thing, and the capture has its name: not "?", nor "(others)". */
 bool group_is_named(const struct groups *groups, const struct group *group);

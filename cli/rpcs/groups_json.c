@@ -37,6 +37,7 @@ void group_json(struct json *json, const struct group *g, int64_t span_ns)
     json_number(json, KEY(replies_without_call), g->no_call);
     json_number(json, KEY(errors), g->errors);
     json_number(json, KEY(rdma_errors), g->rdma_errors);
+    json_number(json, KEY(status_unknown), g->status_unknown);
     json_number(json, KEY(incomplete), g->incomplete);
     json_number(json, KEY(call_length), g->call_bytes);
     json_number(json, KEY(reply_length), g->reply_bytes);

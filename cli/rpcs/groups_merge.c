@@ -26,6 +26,7 @@ void group_merge(struct group *into, const struct group *from)
     into->incomplete += from->incomplete;
     into->rdma_errors += from->rdma_errors;
     into->errors += from->errors;
+    into->status_unknown += from->status_unknown;
     into->call_bytes += from->call_bytes;
     into->reply_bytes += from->reply_bytes;
     into->read_bytes += from->read_bytes;

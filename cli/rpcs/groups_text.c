@@ -267,12 +267,16 @@ void groups_text(const struct groups *groups, const struct groups_shown *shown, 
         }
         put_phases(g, &table);
         cell(&table, RETRANS, "%llu", (unsigned long long)g->retransmitted);
-        cell(&table, ERRORS, "%llu", (unsigned long long)g->errors);
+        if (group_errors_unknown(g))
+            cell(&table, ERRORS, "-");
+        else
+            cell(&table, ERRORS, "%llu", (unsigned long long)g->errors);
         if (groups->by != GROUPS_ALL)
             group_put_name(g, group_title(groups, g, host), out);
         put_odd(out, "without Reply", g->unanswered);
         put_odd(out, g->no_call == 1 ? "Reply without Call" : "Replies without Call", g->no_call);
         put_odd(out, "incomplete", g->incomplete);
+        put_odd(out, "whose status is not known", g->status_unknown);
         out_line(out);
         if (shown->histogram)
             put_histogram(out, l);

@@ -115,6 +115,20 @@ class Diff(command.CommandTest):
             self.assertEqual(row['second_is'] == 'only first', 'second' not in row)
             self.assertEqual(row['second_is'] == 'only second', 'first' not in row)
 
+    def test_cut(self):
+        """The same packets with less of each: what of it is not known is no difference."""
+        for name in ('roce-nfs3-mini', 'roce-nfs41-mini'):
+            packets = self.packets(name)
+            for n in (108, 128):
+                path = os.path.join(self.folder, 'cut.pcap')
+                command.pcap.write(path, [packet._replace(data=packet.data[:n]) for packet in packets])
+                for files in ((command.capture(name), path), (path, command.capture(name))):
+                    rows = self.objects('diff', '--json', *files)
+                    self.assertTrue(any(row[side]['status_unknown'] for row in rows for side in ('first', 'second') if side in row))
+                    one_sided = {row['second_is'] for row in rows if 'first' not in row or 'second' not in row}
+                    self.assertEqual(one_sided, {'not known'}, (name, n))
+                    self.assertFalse({row['second_is'] for row in rows} & {'fails more', 'fails less'}, (name, n))
+
     def of_files(self, name, numbers):
         """A capture in which each of these files is asked for once."""
         def talk(c, _):

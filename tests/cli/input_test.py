@@ -244,6 +244,8 @@ class Input(command.CommandTest):
         self.assertEqual(self.run_command('check', path, errors=1), '')
         self.assertEqual(self.stderr, f'rpcrdma: {path}: no protocol violations in 136 messages\n')
         self.assertEqual(self.run_command('check', '-q', path), '')
+        self.run_command('check', '--where', 'client == 192.0.2.1', path, errors=1)
+        self.assertEqual(self.stderr, f'rpcrdma: {path}: no protocol violations that --where asks for in 136 messages\n')
         clean = json.loads(self.run_command('check', '--json', path))
         self.assertEqual(clean.pop('time_ns'), 1795166202627841000)
         self.assertEqual(clean, {'messages': 136, 'violations': 0, 'transport_warnings': 0, 'capture_warnings': 0,

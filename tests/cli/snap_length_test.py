@@ -38,6 +38,31 @@ class SnapLength(CommandTest):
                 self.assertEqual(sum(row['rule'] == 'rpc-cut' for row in rows),
                                  sum(rule == 'rpc-cut' for _, _, rule, _ in rpcs))
 
+    def test_statuses_of_rpcs(self):
+        """However much was captured of an RPC, it has the status that it has, or none: what the RPC layer says is none where NFS has
+        one. Nor does it have `failed` then, or count as one that did not fail."""
+        for name in ('roce-nfs3-mini', 'roce-nfs41-mini', 'iwarp-nfs41-mini'):
+            whole = {row['xid']: row['status'] for row in self.json('rpcs', '--json', capture(name)) if 'status' in row}
+            self.assertTrue(any('ERR' in status for status in whole.values()), name)
+            unknown, known = 0, 0
+            for n in range(96, 200, 4):
+                with self.subTest(name=name, n=n):
+                    path = self.cut(name, n)
+                    rows = self.json('rpcs', '--json', path)
+                    self.assertEqual([(row['xid'], row['status']) for row in rows
+                                      if 'status' in row and row['status'] != whole.get(row['xid'])], [])
+                    none = sum('status' not in row and 'reply_frame' in row and not row.get('rdma_error') for row in rows)
+                    failed = sum('ERR' in row.get('status', '') for row in rows)
+                    sums = self.json('rpcs', '--summary', '--json', path)
+                    self.assertEqual(sum(row['status_unknown'] for row in sums), none)
+                    self.assertEqual(sum(row['errors'] for row in sums), failed)
+                    exported = self.json('export', '--ndjson', '-', '--tables', 'rpcs', path)
+                    self.assertEqual(sum(row.get('failed') == 1 for row in exported), failed)
+                    self.assertEqual(sum(row.get('failed') is None and row.get('reply_frame') is not None for row in exported), none)
+                    unknown, known = unknown + none, known + failed
+            self.assertGreater(unknown, 100)
+            self.assertGreater(known, 0)
+
     def test_largest_share(self):
         """report names the operation that most time went to, or none where its name was not captured."""
         for name, n, named in (('roce-nfs3-mini', 112, False), ('roce-nfs3-mini', 200, True), ('iwarp-nfs3-mini', 200, True)):
