@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rpcs where a message of TCP came again, and its receiver says that it has it twice."""
+"""rpcs where a message of TCP, or its data, came again, and its receiver says that it has it twice."""
 import json
 import struct
 import unittest
@@ -39,6 +39,48 @@ class Twice(ConversationTest):
             self.assertEqual(again['latency_ns'] > SECOND // 4, not said)
             self.assertEqual(again.get('stalled_ns', 0) > 0, not said)
             self.assertLess(max(rpc['latency_ns'] for rpc in rpcs if rpc is not again), SECOND // 100)
+
+    def stalled_write(self, wait, said, duplicates=0):
+        """The RPC of a READ. One of the Writes of its data comes again after that time, and is acknowledged then; said: a D-SACK right
+        behind says that the first had arrived. duplicates: so many acknowledgements before it show that something is missing."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(20):
+                c.null()
+            write, again = c.talk.write, iter((True,))
+
+            def first(end, stag, address, payload):
+                write(end, stag, address, payload[:1024])
+                begin, acknowledgement = c.server.psn, c.packets[-1]
+                write(end, stag, address + 1024, payload[1024:2048])
+                late = c.packets.pop()
+                for number in range(duplicates):
+                    c.packets.append(acknowledgement._replace(time_ns=c.clock.tick()))
+                c.clock.now += wait
+                c.packets.append(c.packets[-1 - duplicates]._replace(time_ns=c.clock.tick()))
+                c.clock.now += wait // 6
+                c.packets.append(late._replace(time_ns=c.clock.tick()))
+                if said:
+                    c.talk.segment(c.client, options=struct.pack('>BBBBII', 1, 1, 5, 10, begin, c.server.psn), ip_id=1)
+                write(end, stag, address + 2048, payload[2048:])
+            c.talk.write = lambda *of: first(*of) if next(again, False) else write(*of)
+            c.read()
+            c.talk.write = write
+            c.null()
+
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', self.captured(talk)).splitlines()]
+        read, = (rpc for rpc in rpcs if rpc['name'] == 'READ')
+        return read
+
+    def test_write_had_arrived(self):
+        """A Write of TCP that came again for nothing: what its receiver stood still for counts as that, or, where no timer had ended,
+        nothing."""
+        for said, by in ((False, 'unknown'), (True, 'client_late')):
+            read = self.stalled_write(SECOND * 3 // 10, said)
+            self.assertEqual((read['stalled_by'], read['stalled_ns'] * 10 // SECOND), (by, 3))
+        for said in (False, True):
+            read = self.stalled_write(SECOND // 100, said)
+            self.assertEqual((read['stalled_ns'] == 0, read['phases']['data_waiting_ns'] == 0), (said, said))
 
 
 if __name__ == '__main__':

@@ -156,6 +156,10 @@ bool flow_delivery_comes_again(const struct flow_delivery *d, bool psn, uint32_t
  * transmission had arrived. */
 bool flow_delivery_may_be_first(const struct flow_delivery *d, uint32_t last);
 
+/* TCP: whatever was sent again of these bytes had arrived the first time, as its receiver said, by
+ * a D-SACK, or by an acknowledgement before. */
+bool flow_delivery_needless(const struct flow_delivery *d, uint32_t first, uint32_t last);
+
 /* The packets towards this end were captured at two places. */
 bool flow_delivery_at_two(const struct flow_delivery *d);
 
@@ -196,6 +200,11 @@ enum flow_recovery_cause {
 struct flow_recovery {
     int64_t time_ns;
     enum flow_recovery_cause cause;
+    /* TCP: the bytes that were sent again since anything new was, and when others were before */
+    uint32_t first, last;
+    int64_t before_ns;
+    bool timed_out; /* when a timer ended, as nothing passed for so long */
+    uint32_t said;  /* so often its receiver said that something had arrived the first time */
     /* the latest time in which what a timer made the sender send again had arrived, as answers
      * show, and was not answered yet: from its first transmission on. 0 to 0: there was none */
     int64_t late_from_ns, late_until_ns;

@@ -133,12 +133,31 @@ static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segm
     rare->spurious.ns = 0;
 }
 
+/* Which bytes were sent again since anything new was. */
+static void sent_again(const struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment)
+{
+    struct flow_recovery *recovery = &d->rare->recovery;
+    uint32_t last = segment->seq + segment->len - 1;
+
+    if (!d->repeating) {
+        recovery->before_ns = recovery->time_ns;
+        recovery->first = segment->seq;
+        recovery->last = last;
+        recovery->timed_out = false;
+    }
+    if ((int32_t)(segment->seq - recovery->first) < 0)
+        recovery->first = segment->seq;
+    if ((int32_t)(last - recovery->last) > 0)
+        recovery->last = last;
+    recovery->time_ns = segment->time_ns;
+}
+
 /* `gap`: what is retransmitted had not passed. */
 static void again(struct flow_delivery *d, struct rpcrdma_path *path,
                   const struct rpcrdma_tcp_segment *segment, uint64_t first, bool gap)
 {
     uint64_t last = first + segment->len - 1;
-    bool begins = !d->repeating || first < d->rare->repeated;
+    bool begins = !d->repeating || first < d->rare->repeated, timer = false;
     struct transmission *t;
 
     transmission_again(d, path);
@@ -149,17 +168,19 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
         if (path->timeouts++ == 0)
             path->timeout_frame = segment->frame;
         path->timeout_ns += segment->time_ns - d->sent_ns;
+        timer = true;
         if (!gap)
             timed_out(d, first, last + 1, segment->time_ns);
     }
     transmission_waited(d, path, segment->time_ns, false);
+    sent_again(d, segment);
+    d->rare->recovery.timed_out |= timer;
     d->repeating = true;
     d->rare->repeated = last + 1;
     if (begins) {
         delivery_begins_again(d->rare, first);
         d->rare->recovery.cause = gap || d->lacking ? FLOW_RECOVERY_LOST : FLOW_RECOVERY_UNKNOWN;
     }
-    d->rare->recovery.time_ns = segment->time_ns;
     d->lacking = false;
     t = transmission_at(d, first);
     for (int n = 0; t && t->first <= last && n < COVERED; n++, t = transmission_after(d, t)) {

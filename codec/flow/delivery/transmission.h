@@ -74,11 +74,16 @@ static inline void transmission_repeated(struct transmission *t)
         t->times++;
 }
 
-/* When the transmission passed that arrived first, as far as is known: where each one but one came
- * in vain, that is the first; else it may be the last. */
+/* TCP: each transmission but one came in vain, as its receiver said: the first had arrived. */
+static inline bool transmission_needless(const struct transmission *t)
+{
+    return t->twice > 0 && t->twice + 1U >= t->times;
+}
+
+/* When the transmission passed that arrived first, as far as is known; else it may be the last. */
 static inline int64_t transmission_taken_ns(const struct transmission *t)
 {
-    return t->twice > 0 && t->twice + 1U >= t->times ? t->first_ns : t->last_ns;
+    return transmission_needless(t) ? t->first_ns : t->last_ns;
 }
 
 /* Bits of recent.varying, as they are taken out of rpcrdma_op.flags. */

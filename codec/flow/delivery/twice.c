@@ -58,6 +58,7 @@ void twice_said(struct flow_delivery *d, uint64_t first, uint64_t end)
     struct transmission *t = transmission_at(d, first);
     const struct transmission *known = NULL;
 
+    d->rare->recovery.said++;
     for (int n = 0; t && t->first < end && n < MARKED; n++, t = transmission_after(d, t)) {
         RPCRDMA_STEP();
         if (t->first < first || t->last >= end || t->times <= 1 || t->lost ||
@@ -77,4 +78,18 @@ bool flow_delivery_may_be_first(const struct flow_delivery *d, uint32_t last)
         twice_open(d) && !d->ended ? transmission_at(d, position_of_seq(d, last)) : NULL;
 
     return t && t->delivered && t->frame == TRANSMISSION_FRAME(d->rare->again_answered.frame);
+}
+
+bool flow_delivery_needless(const struct flow_delivery *d, uint32_t first, uint32_t last)
+{
+    const struct transmission *t = transmission_at(d, position_of_seq(d, first));
+    uint64_t end = position_of_seq(d, last);
+    bool needless = t != NULL;
+
+    for (int n = 0; needless && t && t->first <= end; n++, t = transmission_after(d, t)) {
+        RPCRDMA_STEP();
+        /* what was acknowledged before it came again has it counted as sent once */
+        needless = n < MARKED && !t->lost && (t->times == 1 || transmission_needless(t));
+    }
+    return needless;
 }

@@ -1,48 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/delivery.h"
 #include "flow/rpc/rpc_state.h"
+#include "wire/hot.h"
 
 /*
- * What the RDMA of a transaction waited for: what was lost and retransmitted, a receiver that was
- * not ready, the other end of a Read. And, where it was captured at two places, how long Read
- * requests and their responses were between them.
+ * What the RDMA of a transaction waited for: what was retransmitted (doubt.c), the other end of a
+ * Read. And, where it was captured at two places, how long Read requests and their responses were
+ * between them.
  */
-
-/* Why something was retransmitted after `since`, towards `end`. *asked: what is sent there may have
- * arrived; later answers may show that. */
-static enum rpcrdma_stall cause(const struct flow_conn *conn, int end, int64_t since, bool *asked)
-{
-    const struct flow_delivery *d = rpc_delivery_towards(conn, end);
-    const struct flow_recovery *recovery = d ? flow_delivery_recovery(d) : NULL;
-
-    if (!recovery || recovery->time_ns == 0 || recovery->time_ns <= since)
-        return RPCRDMA_STALL_NONE;
-    *asked = recovery->cause == FLOW_RECOVERY_UNKNOWN || recovery->cause == FLOW_RECOVERY_RESPONSE;
-    switch (recovery->cause) {
-    case FLOW_RECOVERY_LOST:
-        return rpc_lost_towards(conn, end);
-    case FLOW_RECOVERY_RESPONSE:
-        return rpc_lost_towards(conn, 1 - end);
-    case FLOW_RECOVERY_NOT_READY:
-        return RPCRDMA_STALL_RECEIVER_NOT_READY;
-    default:
-        return RPCRDMA_STALL_UNKNOWN;
-    }
-}
-
-/* Why nothing of it moved since. */
-static enum rpcrdma_stall recovered(const struct flow_conn *conn, int64_t since, uint8_t *asked)
-{
-    for (int end = 0; end < 2; end++) {
-        bool again = false;
-        enum rpcrdma_stall why = cause(conn, end, since, &again);
-
-        *asked = again ? (uint8_t)(1 + end) : 0;
-        if (why != RPCRDMA_STALL_NONE)
-            return why;
-    }
-    return RPCRDMA_STALL_NONE;
-}
 
 /* They come in the order of their ends. */
 static void journey(struct rpc_journeys *journeys, int64_t from_ns, int64_t to_ns)
@@ -95,8 +60,6 @@ void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int send
 {
     struct rpc_data_timing *data = &t->data;
     int64_t since = t->rdma_last_ns;
-    enum rpcrdma_stall why;
-    uint8_t asked = 0;
 
     if (!rpcs->context->delivery || arrived(t, 1 - sender, op))
         return;
@@ -106,22 +69,16 @@ void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int send
         asked_ns = data->moved_ns;
     if (op->time_ns > data->moved_ns)
         data->moved_ns = op->time_ns;
+    if (RPCRDMA_SELDOM(data->doubts))
+        rpc_doubts_look(t);
     if (t->rdma_last_frame == 0) {
         rpc_timing_served(t);
         return;
     }
-    why = op->time_ns > since ? recovered(t->conn, since, &asked) : RPCRDMA_STALL_NONE;
-    if (why != RPCRDMA_STALL_NONE) {
-        data->waiting_ns += op->time_ns - since;
-        data->waiting_for = why;
-        if (op->time_ns - since > data->longest.ns) {
-            data->longest = (struct rpc_wait){op->time_ns - since, t->rdma_last_frame, op->frame};
-            data->longest_since_ns = since;
-            data->asked = asked;
-        }
-    } else if (asked_ns != 0 && op->time_ns > asked_ns) {
+    if (op->time_ns > since && rpc_doubt(rpcs, t, op, asked_ns))
+        return;
+    if (asked_ns != 0 && op->time_ns > asked_ns)
         data->peer_ns += op->time_ns - asked_ns;
-    }
 }
 
 void rpc_timing_read(struct rpc_transaction *t, int64_t sent_ns, int64_t now_ns)

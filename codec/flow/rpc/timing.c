@@ -135,9 +135,8 @@ enum rpcrdma_stall rpc_lost_towards(const struct flow_conn *conn, int end)
     }
 }
 
-/* `why`, unless what was sent again to this end in that time had arrived: then nothing was lost. */
-static enum rpcrdma_stall unless_late(const struct flow_conn *conn, int end, int64_t from_ns,
-                                      int64_t to_ns, enum rpcrdma_stall why)
+enum rpcrdma_stall rpc_unless_late(const struct flow_conn *conn, int end, int64_t from_ns,
+                                   int64_t to_ns, enum rpcrdma_stall why)
 {
     const struct flow_delivery *d = rpc_delivery_towards(conn, end);
     const struct flow_recovery *recovery = d ? flow_delivery_recovery(d) : NULL;
@@ -196,7 +195,7 @@ RPCRDMA_RARE static void stall_message(struct rpc_transaction *t, int which, int
           d->not_ready ? RPCRDMA_STALL_RECEIVER_NOT_READY
           : d->lost
               ? rpc_lost_towards(t->conn, receiver)
-              : unless_late(t->conn, receiver, begin, begin + again.ns, RPCRDMA_STALL_UNKNOWN),
+              : rpc_unless_late(t->conn, receiver, begin, begin + again.ns, RPCRDMA_STALL_UNKNOWN),
           longest);
     credits.ns = between(t->held_ns[which], 0, end - begin - again.ns);
     stall(&t->pub, &credits, RPCRDMA_STALL_CREDITS, longest);
@@ -238,7 +237,7 @@ RPCRDMA_RARE static void stood_still(struct rpc_transaction *t, int64_t begin, i
     int64_t until = between(call->last_time_ns, begin, end);
     struct rpc_wait wait = {until - begin, call->first_frame, call->last_frame};
     enum rpcrdma_stall why =
-        unless_late(t->conn, 1 - t->pub.caller_end, begin, until, RPCRDMA_STALL_NONE);
+        rpc_unless_late(t->conn, 1 - t->pub.caller_end, begin, until, RPCRDMA_STALL_NONE);
 
     if (why != RPCRDMA_STALL_NONE)
         t->pub.phases.server_waiting_ns = wait.ns;
@@ -283,6 +282,7 @@ static void phases(struct rpc_transaction *t)
     int64_t sent = pub->reply.transmissions > 0 ? pub->reply.first_time_ns : end;
     int64_t delivered = begin, first, last, longest = 0;
 
+    rpc_doubts_end(t);
     *p = (struct rpcrdma_phases){0};
     pub->stalled_ns = 0;
     pub->stalled_by = RPCRDMA_STALL_NONE;
@@ -328,8 +328,8 @@ static void phases(struct rpc_transaction *t)
         enum rpcrdma_stall why = t->data.waiting_for;
 
         if (t->data.asked > 0)
-            why = unless_late(t->conn, t->data.asked - 1, t->data.longest_since_ns,
-                              t->data.longest_since_ns + data.ns, why);
+            why = rpc_unless_late(t->conn, t->data.asked - 1, t->data.longest_since_ns,
+                                  t->data.longest_since_ns + data.ns, why);
         data.ns = p->data_waiting_ns;
         stall(pub, &data, why, &longest);
     }

@@ -50,6 +50,7 @@ struct rpc_data_timing {
     int64_t peer_ns;
     struct rpc_journeys journeys;
     struct rpc_place response; /* iWARP: the last Read response */
+    struct rpc_doubts *doubts; /* iWARP: waits that are not in the above yet; NULL: none. Owned */
 };
 
 /* timing.c: nothing without context->delivery */
@@ -66,6 +67,14 @@ void rpc_timing_served(const struct rpc_transaction *t);
  * rdma_last_ns. asked_ns: of a first response: when its request was there; else 0. */
 void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int sender,
                      const struct rpcrdma_op *op, int64_t asked_ns);
+/* doubt.c. Something was retransmitted while nothing moved until this passed: why is in data, now
+ * or in the end. False: nothing was. */
+bool rpc_doubt(struct flow_rpcs *rpcs, struct rpc_transaction *t, const struct rpcrdma_op *op,
+               int64_t asked_ns);
+/* Receivers may have said more of that; nobody will. */
+void rpc_doubts_look(struct rpc_transaction *t);
+void rpc_doubts_end(struct rpc_transaction *t);
+void rpc_doubts_free(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* A Read request, sent at `sent_ns`, passes the second place of capture. */
 void rpc_timing_read(struct rpc_transaction *t, int64_t sent_ns, int64_t now_ns);
 /* How long something was on its way, in all. */
@@ -73,6 +82,9 @@ int64_t rpc_journeys_ns(const struct rpc_journeys *journeys);
 /* timing.c: towards this end; NULL: not followed. Who is to know of losses on the way to it. */
 struct flow_delivery *rpc_delivery_towards(const struct flow_conn *conn, int end);
 enum rpcrdma_stall rpc_lost_towards(const struct flow_conn *conn, int end);
+/* `why`, unless what was sent again to this end in that time had arrived: then nothing was lost. */
+enum rpcrdma_stall rpc_unless_late(const struct flow_conn *conn, int end, int64_t from_ns,
+                                   int64_t to_ns, enum rpcrdma_stall why);
 void rpc_delivery_find(const struct rpc_transaction *t, const struct rpc_place *place,
                        struct rpcrdma_delivery *out);
 /* What became of its Call and its Reply, by what is known now. */

@@ -32,6 +32,8 @@ static struct rpc_transaction *get_transaction(struct flow_rpcs *rpcs)
 static void put_transaction(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     rpc_sendings_over(rpcs, t);
+    if (t->data.doubts)
+        rpc_doubts_free(rpcs, t);
     if (rpcs->n_spare_transactions == SPARE) {
         flow_release(&rpcs->context->memory, t, sizeof(*t));
         return;
