@@ -24,7 +24,7 @@ import sanitized
 import talk
 import tshark
 
-MOST = 12 << 20  # bytes of a recording that is looked at here
+MOST = 6 << 20  # bytes of a recording that is looked at here
 COMMANDS = (('decode', '--cm'), ('rpcs',), ('connections',), ('credits',), ('check', '-n', '--check-icrc'), ('report',),
             ('trace', '--slowest'), ('rpcs', '--per', 'file'), ('rpcs', '--per', 'user'))
 # Of tshark: names, handles, who somebody is, file data
