@@ -143,7 +143,7 @@ static void put_context(const struct message_note *message_note,
     rpcrdma_visit_number(visitor, RPCRDMA_FIELD_SENDER, message_note->path->sender);
     put_end(visitor, message_note, message_note->path->src, &src, tvb, tree);
     put_end(visitor, message_note, message_note->path->dst, &dst, tvb, tree);
-    if (message_note->has_rpc)
+    if (message_note->has_type)
         rpcrdma_walk_rpc(
             direction(message_note), message_note->kind->has_call ? &call : NULL,
             message_note->kind->has_call

@@ -303,6 +303,7 @@ static struct message_note *keep_one(const struct rpcrdma_flow_message *m)
     set_extra(message_note, m);
     message_note->has_invalidate = m->has_invalidate;
     message_note->has_rpc = m->rpc != NULL;
+    message_note->has_type = m->rpc && m->rpc->present & RPCRDMA_RPC_HAS_TYPE;
     message_note->reduced = is_reduced(m->message, m->direction) || is_part(m);
     message_note->begins_rpc = m->rpc && !is_part(m) && begins_rpc(m->message);
     if (message_note->begins_rpc) {

@@ -94,7 +94,8 @@ struct message_note {
     uint32_t rpc_frame; /* the frame that completes its RPC message and shows it; 0: not known */
     bool held_back : 1; /* as much as was known when its frame was first seen */
     bool has_invalidate : 1;
-    bool has_rpc : 1;    /* its payload has the RPC message's header */
+    bool has_rpc : 1;    /* its payload has the RPC message's header, */
+    bool has_type : 1;   /* of which it was captured whether it is a Call */
     bool reduced : 1;    /* its inline part is not the whole of the RPC message */
     bool begins_rpc : 1; /* and is its beginning: what is in chunks are data items of it */
     bool unseen : 1;     /* a Call whose RPC message was not shown when its frame was first seen */

@@ -77,6 +77,14 @@ class V2Test(host.PluginTest):
                     self.assertLessEqual(set(message.get('rpcrdma.finding.rule', ())), set(line.get('rpcrdma.finding.rule', ())), frame)
         self.each(check)
 
+    def test_cut(self):
+        """Of an RPC header that was cut before it says whether it is a Call, no field is shown."""
+        def check(name, path, _, passes):
+            if passes == 2:
+                pcap.write(path, [packet._replace(data=packet.data[:96]) for packet in pcap.read(path)[0]])
+                compare(self, dissected(path, passes, ('-o', f'rpcrdma.dialect:{name}')), decoded(path, '--dialect', name))
+        self.each(check)
+
     def test_rpc(self):
         """Nothing is malformed, each Reply finds its Call; and the data that chunks and continued messages
         carried."""
