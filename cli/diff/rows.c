@@ -52,9 +52,9 @@ static double failed(const struct group *g, bool at_most)
 }
 
 /*
- * Means are of what was answered: what hangs is not in them. Whether more of this side's failed than
- * of the other's, however those ended whose status is not known: two shares differ alike, by the
- * standard error that both would have if they were one.
+ * Means are of what was answered: what hangs is not in them. Whether more of this side's failed
+ * than of the other's, however those ended whose status is not known: two shares differ alike, by
+ * the standard error that both would have if they were one.
  */
 static bool fails_more(const struct diff_side sides[2], const struct diff_row *row, int side)
 {
@@ -84,8 +84,8 @@ static enum diff_verdict decide_by_mean(const struct latency *a, const struct la
     return difference > 0 ? DIFF_SLOWER : DIFF_FASTER;
 }
 
-/* What a side lacks may be among its others, in what was not read of it, or under another name: where
- * Calls were cut. */
+/* What a side lacks may be among its others, in what was not read of it, or under another name:
+ * where Calls were cut. */
 static bool may_have(const struct diff_side *side, const struct group *of_the_other)
 {
     return side->groups->left_out > 0 || side->groups->unnamed || of_the_other->unnamed ||
@@ -101,8 +101,8 @@ static enum diff_verdict decide(const struct diff_side sides[2], const struct di
     for (int i = 0; i < 2; i++)
         if (!row->of[i])
             return may_have(&sides[i], row->of[1 - i]) ? DIFF_NOT_KNOWN
-                   : i == 0            ? DIFF_ONLY_SECOND
-                                       : DIFF_ONLY_FIRST;
+                   : i == 0                            ? DIFF_ONLY_SECOND
+                                                       : DIFF_ONLY_FIRST;
     by_mean = decide_by_mean(&row->of[0]->latency, &row->of[1]->latency);
     if (fails_more(sides, row, 1)) /* be it faster, too: what takes longest may be what fails */
         return DIFF_FAILS_MORE;

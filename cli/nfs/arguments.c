@@ -212,7 +212,7 @@ void nfs_reply(const struct rpcrdma_payload_stream *s, struct nfs_arguments *a,
         a->status = a->auth ? rpc->auth_stat : rpc->reject_stat;
         return;
     }
-    /* How it ended is then what the results say, be they cut, encrypted, or of a Call that was cut. */
+    /* How it ended is what the results say, be they cut, encrypted, or of a Call that was cut. */
     if (rpc->accept_stat == RPCRDMA_RPC_SUCCESS &&
         (!call || !(call->present & RPCRDMA_RPC_HAS_PROGRAM)))
         return;

@@ -412,9 +412,8 @@ static void add_ends(struct group *g, const struct rpcrdma_transaction *t)
 /* Whether its name may lack something: a COMPOUND's operations, or all of it. */
 static bool is_cut(const struct rpcrdma_transaction *t)
 {
-    bool compound = t->procedure == 1 &&
-                    (transaction_is_callback(t) ||
-                     (t->program == RPCRDMA_PROGRAM_NFS && t->version == 4));
+    bool compound = t->procedure == 1 && (transaction_is_callback(t) ||
+                                          (t->program == RPCRDMA_PROGRAM_NFS && t->version == 4));
 
     return !t->has_program || t->operations_cut || (compound && t->n_operations == 0);
 }

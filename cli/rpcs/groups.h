@@ -95,7 +95,7 @@ struct groups {
     size_t bytes, max_bytes;
     int64_t start_ns; /* of the intervals */
     bool started;
-    bool unnamed;     /* a group is */
+    bool unnamed;                 /* a group is */
     struct group key;             /* of lookups */
     struct groups_recent *recent; /* by what they are known by; a power of two */
     size_t n_recent;

@@ -91,7 +91,7 @@ class Silent(command.CommandTest):
         whole = self.file(section(packets), 'whole.pcapng')
         other = self.file(section(self.packets('roce-nfs41-mini')), 'other.pcapng')
         said = r'the clock of the capture was set back where 1 section{} begins, by up to \d+\.\d{{3}} s: '
-        turns = section(packets, 2, lambda packet: packet.frame % 2) # of each section both interfaces begin before
+        turns = section(packets, 2, lambda packet: packet.frame % 2) # two interfaces in each section
         for name, content in (('twice', section(packets) * 2), ('wrong', late + early), ('both', turns * 2)):
             path = self.file(content, f'{name}.pcapng')
             for what in COMMANDS:
