@@ -62,7 +62,8 @@ static void on_message(void *context, const struct rpcrdma_flow_message *m)
     if (m->frame < WATCH_FRAMES) {
         w->at[m->frame].message = true;
         w->at[m->frame].malformed |= w->malformed > malformed;
-        w->at[m->frame].dialects = w->at[m->frame].dialects * 31 + m->message->dialect->id + 1;
+        w->at[m->frame].decoded = w->at[m->frame].decoded * 31 + m->message->dialect->id + 1;
+        w->at[m->frame].decoded = w->at[m->frame].decoded * 31 + m->first_frame;
     }
     w->messages++;
     if (number <= WATCH_CONNECTIONS) {
