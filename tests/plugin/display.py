@@ -39,6 +39,7 @@ class Display:
         with os.fdopen(read) as number:
             self.env = dict(host.environment(), DISPLAY=':' + number.readline().strip(),
                             HOME=host.SCRATCH, XDG_RUNTIME_DIR=host.SCRATCH)
+        self.env.pop('WIRESHARK_DATA_DIR')  # colours, and what else a window shows
         self.manager = subprocess.Popen(['openbox'], env=self.env, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
         return self

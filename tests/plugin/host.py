@@ -48,7 +48,7 @@ def take_profile(folder):
 
 def environment(plugin=True):
     # 4.6 looks for Lua's start-up file at home
-    env = dict(os.environ, **tshark.HEAP, WIRESHARK_CONFIG_DIR=os.path.join(SCRATCH, 'config'), HOME=SCRATCH,
+    env = dict(os.environ, **tshark.quick(), WIRESHARK_CONFIG_DIR=os.path.join(SCRATCH, 'config'), HOME=SCRATCH,
                LC_ALL='C.UTF-8')
     if plugin and 'RPCRDMA_PRELOAD' in os.environ:
         env['LD_PRELOAD'] = os.environ['RPCRDMA_PRELOAD']
