@@ -40,18 +40,22 @@ class Twice(ConversationTest):
             self.assertEqual(again.get('stalled_ns', 0) > 0, not said)
             self.assertLess(max(rpc['latency_ns'] for rpc in rpcs if rpc is not again), SECOND // 100)
 
-    def stalled_write(self, wait, said, duplicates=0):
+    def stalled_write(self, wait, said, duplicates=0, pause=0, middle=False):
         """The RPC of a READ. One of the Writes of its data comes again after that time, and is acknowledged then; said: a D-SACK right
-        behind says that the first had arrived. duplicates: so many acknowledgements before it show that something is missing."""
+        behind says that the first had arrived. duplicates: so many acknowledgements before it show that something is missing. pause:
+        before it nothing was sent for so long. middle: the capture begins with the RPC before the READ."""
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
-            for _ in range(20):
+            for _ in range(19):
                 c.null()
+            before = len(c.packets)
+            c.null()
             write, again = c.talk.write, iter((True,))
 
             def first(end, stag, address, payload):
                 write(end, stag, address, payload[:1024])
                 begin, acknowledgement = c.server.psn, c.packets[-1]
+                c.clock.now += pause
                 write(end, stag, address + 1024, payload[1024:2048])
                 late = c.packets.pop()
                 for number in range(duplicates):
@@ -67,6 +71,8 @@ class Twice(ConversationTest):
             c.read()
             c.talk.write = write
             c.null()
+            if middle:
+                del c.packets[:before]
 
         rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', self.captured(talk)).splitlines()]
         read, = (rpc for rpc in rpcs if rpc['name'] == 'READ')
@@ -81,6 +87,13 @@ class Twice(ConversationTest):
         for said in (False, True):
             read = self.stalled_write(SECOND // 100, said)
             self.assertEqual((read['stalled_ns'] == 0, read['phases']['data_waiting_ns'] == 0), (said, said))
+
+    def test_captured_from_the_middle(self):
+        """What is held back until the connection is known did not wait for what came again when it had passed."""
+        whole, middle = (self.stalled_write(SECOND // 100, False, pause=SECOND // 20, middle=middle)['stalled_ns']
+                         for middle in (False, True))
+        self.assertEqual(middle, whole)
+        self.assertLess(whole, SECOND // 20)
 
 
 if __name__ == '__main__':

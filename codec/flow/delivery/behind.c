@@ -105,6 +105,7 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     d->rare->repeated = at + 1;
     if (begins) {
         delivery_begins_again(d->rare, at);
+        delivery_recovers(&d->rare->recovery);
         d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered &&
                     !had_twice(d, t, at);
         d->rare->recovery.cause = cause(d, t, op, at, gap);

@@ -197,12 +197,12 @@ enum flow_recovery_cause {
     FLOW_RECOVERY_NOT_READY, /* a Nak RNR */
 };
 /* When something was last retransmitted in this direction, and why. 0: never. */
+enum { FLOW_RECOVERIES = 8 };
 struct flow_recovery {
     int64_t time_ns;
+    int64_t before_ns[FLOW_RECOVERIES]; /* when something else was before, the latest first */
     enum flow_recovery_cause cause;
-    /* TCP: the bytes that were sent again since anything new was, and when others were before */
-    uint32_t first, last;
-    int64_t before_ns;
+    uint32_t first, last; /* TCP: the bytes that were sent again since anything new was */
     bool timed_out; /* when a timer ended, as nothing passed for so long */
     uint32_t said;  /* so often its receiver said that something had arrived the first time */
     /* the latest time in which what a timer made the sender send again had arrived, as answers

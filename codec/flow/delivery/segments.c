@@ -140,7 +140,7 @@ static void sent_again(const struct flow_delivery *d, const struct rpcrdma_tcp_s
     uint32_t last = segment->seq + segment->len - 1;
 
     if (!d->repeating) {
-        recovery->before_ns = recovery->time_ns;
+        delivery_recovers(recovery);
         recovery->first = segment->seq;
         recovery->last = last;
         recovery->timed_out = false;

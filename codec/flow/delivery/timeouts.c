@@ -38,6 +38,13 @@ void delivery_answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t f
     path->late_in_burst = in_burst;
 }
 
+void delivery_recovers(struct flow_recovery *recovery)
+{
+    for (size_t i = FLOW_RECOVERIES - 1; i > 0; i--)
+        recovery->before_ns[i] = recovery->before_ns[i - 1];
+    recovery->before_ns[0] = recovery->time_ns;
+}
+
 void delivery_nothing_lost(struct flow_recovery *recovery, int64_t first_ns, int64_t answered_ns)
 {
     int64_t ns;

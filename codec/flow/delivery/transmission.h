@@ -545,6 +545,8 @@ void delivery_unheard(struct flow_delivery *d, const struct transmission *t,
 /* timeouts.c: after silence this is retransmitted; `gap`: it had not passed. d->rare is there. */
 void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
                         const struct rpcrdma_op *op, uint64_t at, bool gap);
+/* Something else is retransmitted than was before. */
+void delivery_recovers(struct flow_recovery *recovery);
 /* What was waited for from then until then: nothing of it was lost, not the first time either. */
 void delivery_nothing_lost(struct flow_recovery *recovery, int64_t first_ns, int64_t answered_ns);
 /* The whole message that was retransmitted then is acknowledged: more often than that? */

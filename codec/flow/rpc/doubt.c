@@ -34,18 +34,30 @@ struct rpc_doubts {
     struct doubt at[DOUBTS];
 };
 
-/* Of a wait since then. False: nothing was retransmitted. */
-static bool cause(const struct flow_conn *conn, int end, int64_t since, struct doubt_towards *out)
+/* Whether something was retransmitted in that time. What is held back until its connection is known
+ * is looked at when later packets have passed. */
+static bool recovered(const struct flow_recovery *recovery, int64_t since, int64_t until)
+{
+    int64_t last = recovery->time_ns;
+
+    for (size_t i = 0; last > until && i < FLOW_RECOVERIES; i++)
+        last = recovery->before_ns[i];
+    return last != 0 && last > since && last <= until;
+}
+
+/* Of a wait of that time. False: nothing was retransmitted. */
+static bool cause(const struct flow_conn *conn, int end, int64_t since, int64_t until,
+                  struct doubt_towards *out)
 {
     const struct flow_delivery *d = rpc_delivery_towards(conn, end);
     const struct flow_recovery *recovery = d ? flow_delivery_recovery(d) : NULL;
 
-    if (!recovery || recovery->time_ns == 0 || recovery->time_ns <= since)
+    if (!recovery || !recovered(recovery, since, until))
         return false;
     out->asked =
         recovery->cause == FLOW_RECOVERY_UNKNOWN || recovery->cause == FLOW_RECOVERY_RESPONSE;
     out->bytes = flow_conn_public_const(conn)->carrier == RPCRDMA_CARRIER_IWARP &&
-                 recovery->before_ns <= since;
+                 recovery->before_ns[0] <= since;
     out->timed_out = recovery->timed_out;
     out->first = recovery->first;
     out->last = recovery->last;
@@ -160,7 +172,7 @@ bool rpc_doubt(struct flow_rpcs *rpcs, struct rpc_transaction *t, const struct r
     bool again = false, open;
 
     for (int end = 0; end < 2; end++) {
-        again |= cause(t->conn, end, since, &doubt.towards[end]);
+        again |= cause(t->conn, end, since, op->time_ns, &doubt.towards[end]);
         judge(t->conn, end, &doubt);
     }
     open = doubt.towards[0].bytes || doubt.towards[1].bytes ||
