@@ -70,6 +70,16 @@ static bool all_stood_still(const struct report_slow *slow, const struct report_
     "data, or Acks, stood still at the same time: the host that captured may have, or the way "    \
     "(PAUSE frames)"
 
+/* Few, of no more than a sender waits before it sends again, and in all of them the Reply may have
+ * been lost before it came here, and passed when it was sent again. */
+static bool may_be_lost(const struct report *r, const struct report_slow *slow)
+{
+    enum { FEW = 2, SHARE = 20 };
+
+    return slow->alone == slow->rpcs && (slow->rpcs <= FEW || slow->rpcs * SHARE <= r->rpcs) &&
+           slow->ns / (int64_t)slow->rpcs < REPORT_A_WHILE_NS;
+}
+
 static void slow_end(struct report *r, enum report_cause_id id, const struct report_slow *slow,
                      const struct report_periods *still, bool nothing_lost)
 {
@@ -77,21 +87,23 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[IN_ALL];
     uint64_t frame;
-    bool lacks, stood_still;
+    bool lacks, stood_still, unseen;
 
     if (slow->rpcs == 0)
         return;
     lacks = report_gaps(r, &frame) > 0;
+    unseen = may_be_lost(r, slow);
     stood_still = all_stood_still(slow, still);
     cause = add_slow(r, slow, server,
-                     lacks || stood_still || slow->again > 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH,
+                     lacks || stood_still || unseen || slow->again > 0 ? CONFIDENCE_MEDIUM
+                                                                       : CONFIDENCE_HIGH,
                      who);
     snprintf(cause->text, sizeof(cause->text),
              "The %s%s was slow%s: %" PRIu64 " %s%s of %.3g s or more took %s between the "
              "Call's arrival and the Reply, without RDMA%s.",
              server ? "server" : "client", who, server ? "" : " to answer the server", slow->rpcs,
              server ? "RPC" : "callback", plural(slow->rpcs), report_seconds(r->slow_ns),
-             in_all(slow, time), nothing_lost ? " and without anything being lost" : "");
+             in_all(slow, time), nothing_lost && !unseen ? " and without anything being lost" : "");
     if (slow->again > 0)
         snprintf(cause->against, sizeof(cause->against),
                  "%" PRIu64 " of these Calls %s sent again on the same connection: the first may "
@@ -102,6 +114,11 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
     else if (lacks)
         snprintf(cause->against, sizeof(cause->against),
                  "the capture lacks packets: RDMA, or what was sent again, may be among them");
+    else if (unseen)
+        snprintf(cause->against, sizeof(cause->against),
+                 "meanwhile no other Reply passed: %s may have been lost before the place of "
+                 "capture, and passed when %s sent again",
+                 slow->rpcs == 1 ? "this one" : "these", slow->rpcs == 1 ? "it was" : "they were");
 }
 
 void report_slow_add(struct report_slow *sum, const struct report_slow *one)
@@ -119,6 +136,7 @@ void report_slow_add(struct report_slow *sum, const struct report_slow *one)
         sum->connection = 0;
     sum->rpcs += one->rpcs;
     sum->again += one->again;
+    sum->alone += one->alone;
     sum->ns = time_plus(sum->ns, one->ns);
     report_periods_add(&sum->periods, &one->periods);
 }

@@ -224,6 +224,17 @@ static int64_t own_ns(const struct rpcrdma_transaction *t)
     return t->phases.server_ns - t->phases.server_waiting_ns;
 }
 
+/* For half of that time no other Reply passed. Else theirs was not sent yet, as a connection keeps
+ * their order: it was not lost on its way to the place of capture. */
+static bool answered_alone(struct report *r, const struct rpcrdma_transaction *t, int64_t ns)
+{
+    const struct report_tally *tally = report_tally_of(r, t->connection);
+    int64_t arrived_ns = time_plus(t->call_time_ns, t->phases.call_ns);
+    int64_t other_ns = tally ? tally->answers.last_ns : 0;
+
+    return time_less(t->reply_time_ns, MAX(arrived_ns, other_ns)) >= ns / 2;
+}
+
 static void note_slow_server(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
@@ -284,8 +295,10 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
         note_cut(r, t);
         return;
     }
-    if (responder)
+    if (responder) {
         note_responder(slow, t, own);
+        slow->alone += !callback && answered_alone(r, t, own);
+    }
     reads = !callback && t->read_chunk_length > 0 && (waited > half || is_long(r, waited));
     if (reads)
         note_slow_reads(r, t);

@@ -146,9 +146,10 @@ class Counts(CommandTest):
         ms = 10**6
 
         def talk(c, again, in_flight):
-            xid = c.call(rule_talk.NULL, credit=2)
-            c.clock.now += 20 * ms
-            c.reply(xid)
+            for _ in range(3):
+                xid = c.call(rule_talk.NULL, credit=2)
+                c.clock.now += 20 * ms
+                c.reply(xid)
             begin = c.clock.now
             xid = c.call(rule_talk.NULL, credit=2)
             ack, call = c.packets.pop(), c.packets[-1]
