@@ -15,7 +15,7 @@ static bool under_way(const struct report *r, const struct report_connection *c)
     const struct rpcrdma_silence *silence = c->pub.life.silence;
 
     return c->pub.life.ended == RPCRDMA_ENDED_NOT &&
-           MAX(silence[0].transmissions, silence[1].transmissions) < REPORT_RETRIES &&
+           MAX(silence[0].in_vain, silence[1].in_vain) < REPORT_RETRIES &&
            time_less(report_now_ns(r), c->pub.last_time_ns) < SECOND;
 }
 

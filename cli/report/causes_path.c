@@ -18,7 +18,7 @@ static struct rpcrdma_path until_answered(const struct report_connection *c, int
     int64_t ns;
 
     if (!connection_silent(&c->pub, end, &ns) ||
-        c->pub.life.silence[end].transmissions < REPORT_RETRIES)
+        c->pub.life.silence[end].in_vain < REPORT_RETRIES)
         return path;
     path.retransmitted = path.answered.retransmitted;
     path.timeouts = path.answered.timeouts;

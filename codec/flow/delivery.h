@@ -82,6 +82,7 @@ struct rpcrdma_path_answered {
     int64_t time_ns; /* then; 0: never */
     uint64_t retransmitted, timeouts;
     int64_t waited_ns, longest_wait_ns;
+    uint32_t transmissions; /* of the oldest that was not answered */
 };
 
 /* What was sent towards one end of a connection. */

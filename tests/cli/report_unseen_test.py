@@ -4,6 +4,7 @@ import unittest
 
 from conversation import ConversationTest
 import rule_talk
+import rules_transport
 
 SECOND = 10**9
 
@@ -40,6 +41,28 @@ class Unseen(ConversationTest):
                 self.assertEqual(cause['confidence'], 'high')
                 self.assertIn('without anything being lost', cause['text'])
                 self.assertNotIn('against', cause)
+
+    def test_capture_ends_within_recovery(self):
+        """What Naks ask for is sent often, and answered in part. When it came again once more after 2.2 s the capture ends: its
+        receiver did not fall silent. It did if it answers nothing four times."""
+        for times in (1, 4):
+            def talk(c, _, times=times):
+                c.null()
+                xids, psn, parts = [c.call(rule_talk.NULL) for _ in range(3)], c.server.psn, []
+                for xid in xids:
+                    c.reply(xid)
+                    parts += rules_transport.take(c, 2)[:1]
+                c.packets += parts
+                for _ in range(3):
+                    rules_transport.nak(c, c.client, psn + 1, rules_transport.SEQUENCE_ERROR)
+                    for part in parts[1:]:
+                        rules_transport.again(c, part, SECOND // 1000)
+                rules_transport.nak(c, c.client, psn + 2, rules_transport.SEQUENCE_ERROR)
+                for _ in range(times):
+                    rules_transport.again(c, parts[2], SECOND * 22 // 10)
+            causes = {one['cause'] for one in self.report(talk)['causes']}
+            self.assertEqual('connection-failed' in causes, times == 4, causes)
+            self.assertIn('lost-to-client', causes)
 
 
 if __name__ == '__main__':

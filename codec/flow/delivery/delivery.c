@@ -234,6 +234,18 @@ static const struct transmission *unanswered(const struct flow_delivery *d, bool
     return t && proves(d, t) && !t->delivered && t->times >= 2 ? t : NULL;
 }
 
+/* Of its transmissions those that nothing more was answered to. */
+static uint32_t in_vain(const struct flow_delivery *d, const struct transmission *t)
+{
+    const struct rpcrdma_path_answered *answered = d->rare ? &d->rare->path.answered : NULL;
+
+    if (t->first_ns >= d->answered_ns)
+        return t->times;
+    if (!answered || answered->time_ns != d->answered_ns)
+        return 0; /* nothing was sent again since then */
+    return t->times - (answered->transmissions < t->times ? answered->transmissions : t->times);
+}
+
 /* It was retransmitted again and again after its receiver had begun to serve it. */
 static bool in_vain_since(const struct flow_delivery *d, const struct transmission *t)
 {
@@ -258,10 +270,11 @@ void flow_delivery_silence(const struct flow_delivery *d, bool one_way,
 
     *silence = (struct rpcrdma_silence){.heard_ns = d->answered_ns};
     if (in_vain_since(d, oldest)) {
-        silence->transmissions = d->rare->served_again.times;
+        silence->transmissions = silence->in_vain = d->rare->served_again.times;
         silence->since_ns = d->rare->served_again.since_ns;
     } else if (t) {
         silence->transmissions = t->times;
+        silence->in_vain = in_vain(d, t);
         silence->since_ns = t->first_ns;
     } else if (asked_for(d, oldest)) {
         silence->asked = true;

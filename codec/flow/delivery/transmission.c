@@ -392,10 +392,14 @@ RPCRDMA_HOT bool transmission_answered(struct flow_delivery *d, uint64_t last, u
 
 void transmission_again(const struct flow_delivery *d, struct rpcrdma_path *path)
 {
-    if (path->answered.time_ns != d->answered_ns)
-        path->answered =
-            (struct rpcrdma_path_answered){d->answered_ns, path->retransmitted, path->timeouts,
-                                           path->waited_ns, path->longest_wait_ns};
+    const struct transmission *oldest;
+
+    if (path->answered.time_ns == d->answered_ns)
+        return;
+    oldest = transmission_pending(d);
+    path->answered = (struct rpcrdma_path_answered){
+        d->answered_ns,  path->retransmitted,   path->timeouts,
+        path->waited_ns, path->longest_wait_ns, oldest ? oldest->times : 0};
 }
 
 void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,
