@@ -89,10 +89,11 @@ class Run:
             wait_for(lambda: self.run.poll() is not None or self.listens())
 
     def listens(self):
-        """It gives up its privileges once its devices are ready, and not before."""
+        """It gives up its privileges once its devices are ready, and not before. What starts it as another user has none for
+        a moment either."""
         with open(f'/proc/{self.run.pid}/status', encoding='ascii') as file:
             status = dict(line.rstrip('\n').split(':\t', 1) for line in file)
-        return status.get('NoNewPrivs') == '1' and int(status['CapEff'], 16) == 0
+        return status['Name'] != 'setpriv' and status.get('NoNewPrivs') == '1' and int(status['CapEff'], 16) == 0
 
     def finish(self, how=None):
         """(status, stdout, stderr)"""
