@@ -100,6 +100,7 @@ static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
     if (!t->has_phases)
         return;
     r->n_spent++;
+    r->n_spent_call += t->phases.has_call;
     groups_add_phases(&r->spent, &t->phases);
     r->spent_stalled_ns = time_plus(r->spent_stalled_ns, t->stalled_ns);
 }

@@ -162,6 +162,12 @@ static int64_t share(const struct rpcrdma_phases *phases, int which)
     return all[which];
 }
 
+/* Of most Calls no Ack was captured: how long they were on their way is in the server's share. */
+static bool ways_unknown(const struct report *r)
+{
+    return r->n_spent_call < r->n_spent / 2;
+}
+
 /* Who took most of the time, and for what: what an engineer asks next. */
 static void largest(const struct report *r, char *text, size_t size)
 {
@@ -196,8 +202,11 @@ static void largest(const struct report *r, char *text, size_t size)
         snprintf(above_all, sizeof(above_all), ", above all in %s: %.1f ms each of %" PRIu64,
                  most->name, (double)share(&most->phases, which) / 1e6 / (double)most->n_phases,
                  most->n_phases);
-    snprintf(text, size, " The largest share is %s%s.%s", whose[which], above_all,
-             which == SHARE_SERVER && r->n_causes == 0 && !r->undecided && !kept
+    snprintf(text, size, " The largest share is %s%s.%s",
+             which == SHARE_SERVER && ways_unknown(r) ? "that of the server and the Calls' way"
+                                                      : whose[which],
+             above_all,
+             which == SHARE_SERVER && r->n_causes == 0 && !r->undecided && !kept && !ways_unknown(r)
                  ? " Neither the network nor credits kept them waiting."
                  : "");
 }
@@ -234,9 +243,37 @@ static int concerned(const struct report *r, char *text, size_t size)
     return at;
 }
 
-void report_time(const struct report *r, char text[REPORT_TIME])
+/* "Calls were on their way for 1 %, the server took 97 %, RDMA 1 %, and ..." */
+static int shares(const struct report *r, double all, char *text, size_t size)
 {
     const struct rpcrdma_phases *sum = &r->spent;
+    double call = 100 * (double)sum->call_ns / all, server = 100 * (double)server_ns(sum) / all;
+    int at;
+
+    if (!sum->has_call)
+        at = snprintf(text, size,
+                      "the server and the Calls' way took %.0f %% (no Ack of a Call was captured)",
+                      server);
+    else if (ways_unknown(r))
+        at =
+            snprintf(text, size,
+                     "Calls were on their way for %.0f %% (of %" PRIu64 ": no Ack of the others "
+                     "was captured, and the server's share has their way), the server took %.0f %%",
+                     call, r->n_spent_call, server);
+    else
+        at = snprintf(text, size, "Calls were on their way for %.0f %%, the server took %.0f %%",
+                      call, server);
+    at += snprintf(text + at, size - (size_t)at, ", RDMA %.0f %%, ",
+                   100 * (double)sum->data_ns / all);
+    return at + (sum->has_reply ? snprintf(text + at, size - (size_t)at,
+                                           "and Replies were on their way for %.0f %%",
+                                           100 * (double)sum->reply_ns / all)
+                                : snprintf(text + at, size - (size_t)at,
+                                           "and how long Replies were on their way is not known"));
+}
+
+void report_time(const struct report *r, char text[REPORT_TIME])
+{
     double all = report_spent_ns(r);
     int at;
 
@@ -256,15 +293,12 @@ void report_time(const struct report *r, char text[REPORT_TIME])
                        r->n_apart, plural(r->n_apart));
     if (all <= 0)
         return;
-    at += snprintf(
-        text + at, REPORT_TIME - (size_t)at,
-        "Of the %.3f s that %" PRIu64 "%s RPC%s took, Calls were on their way for %.0f %%, the "
-        "server took %.0f %%, RDMA %.0f %%, and Replies were on their way for %.0f %%; %.0f %% "
-        "of all was spent stalled.",
-        all / 1e9, r->n_spent, r->n_cut + r->n_apart > 0 ? " other" : "", plural(r->n_spent),
-        100 * (double)sum->call_ns / all, 100 * (double)server_ns(sum) / all,
-        100 * (double)sum->data_ns / all, 100 * (double)sum->reply_ns / all,
-        100 * (double)r->spent_stalled_ns / all);
+    at += snprintf(text + at, REPORT_TIME - (size_t)at,
+                   "Of the %.3f s that %" PRIu64 "%s RPC%s took, ", all / 1e9, r->n_spent,
+                   r->n_cut + r->n_apart > 0 ? " other" : "", plural(r->n_spent));
+    at += shares(r, all, text + at, REPORT_TIME - (size_t)at);
+    at += snprintf(text + at, REPORT_TIME - (size_t)at, "; %.0f %% of all was spent stalled.",
+                   100 * (double)r->spent_stalled_ns / all);
     if ((r->n_cut + r->n_apart) * 10 <= r->n_spent)
         largest(r, text + at, REPORT_TIME - (size_t)at);
 }

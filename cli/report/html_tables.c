@@ -43,6 +43,7 @@ static void group_row(const struct group *g, double span, struct out *out)
                              latency_percentile(l, 99), l->max_ns};
     const int64_t sums[] = {g->phases.call_ns, g->phases.server_ns, g->phases.data_ns,
                             g->phases.reply_ns, g->stalled_ns};
+    const bool known[] = {g->phases.has_call, true, true, g->phases.has_reply, true};
     double n = g->n_phases > 0 ? (double)g->n_phases : 1;
 
     html_put(out, "<td>%" PRIu64 "</td><td>%.1f</td><td>%.3f</td>", g->calls,
@@ -51,7 +52,7 @@ static void group_row(const struct group *g, double span, struct out *out)
     for (unsigned i = 0; i < G_N_ELEMENTS(times); i++)
         cell_ms(out, (double)times[i], l->count);
     for (unsigned i = 0; i < G_N_ELEMENTS(sums); i++)
-        cell_ms(out, (double)sums[i] / n, g->n_phases);
+        cell_ms(out, (double)sums[i] / n, known[i] ? g->n_phases : 0);
     html_put(out, "<td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td></tr>\n",
              g->retransmitted, g->unanswered, g->errors);
 }

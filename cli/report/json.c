@@ -235,12 +235,14 @@ static void spent(struct json *json, const struct report *r)
         return;
     json_key(json, KEY(phases));
     json_open(json, '{');
-    json_key(json, KEY(call_ns)), json_i64(json, sum->call_ns);
+    if (sum->has_call)
+        json_key(json, KEY(call_ns)), json_i64(json, sum->call_ns);
     json_key(json, KEY(server_ns)), json_i64(json, sum->server_ns);
     json_key(json, KEY(server_waiting_ns)), json_i64(json, sum->server_waiting_ns);
     json_key(json, KEY(data_ns)), json_i64(json, sum->data_ns);
     json_key(json, KEY(data_waiting_ns)), json_i64(json, sum->data_waiting_ns);
-    json_key(json, KEY(reply_ns)), json_i64(json, sum->reply_ns);
+    if (sum->has_reply)
+        json_key(json, KEY(reply_ns)), json_i64(json, sum->reply_ns);
     json_close(json, '}');
     json_key(json, KEY(stalled_ns)), json_i64(json, r->spent_stalled_ns);
 }

@@ -488,7 +488,8 @@ struct report {
     /* where the time of the client's RPCs went; of callbacks phases.server_ns is the client's */
     struct rpcrdma_phases spent;
     int64_t spent_stalled_ns;
-    uint64_t n_spent; /* RPCs whose phases are known */
+    uint64_t n_spent;      /* RPCs whose phases are known */
+    uint64_t n_spent_call; /* of these, when the Call was delivered, too */
     uint64_t n_cut;   /* whose are not: the Call was cut within its chunk lists; */
     uint64_t n_apart; /* or the clocks of the two directions differ by too much */
 

@@ -107,10 +107,10 @@ static void parts(const struct group *g, struct out *out, const char *name)
     char t[5][16];
 
     report_line(out, "  %s %s %s %s %s  %6" PRIu64 " %6" PRIu64 " %6" PRIu64 "  %s",
-                ms_of(t[0], known, (double)g->phases.call_ns / n),
+                ms_of(t[0], known && g->phases.has_call, (double)g->phases.call_ns / n),
                 ms_of(t[1], known, (double)g->phases.server_ns / n),
                 ms_of(t[2], known, (double)g->phases.data_ns / n),
-                ms_of(t[3], known, (double)g->phases.reply_ns / n),
+                ms_of(t[3], known && g->phases.has_reply, (double)g->phases.reply_ns / n),
                 ms_of(t[4], known, (double)g->stalled_ns / n), g->retransmitted, g->unanswered,
                 g->errors, name);
 }

@@ -368,6 +368,8 @@ void groups_expect_latency(struct groups *groups, const struct rpcrdma_address *
 
 void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *one)
 {
+    sum->has_call |= one->has_call;
+    sum->has_reply |= one->has_reply;
     sum->call_ns = time_plus(sum->call_ns, one->call_ns);
     sum->server_ns = time_plus(sum->server_ns, one->server_ns);
     sum->server_waiting_ns = time_plus(sum->server_waiting_ns, one->server_waiting_ns);

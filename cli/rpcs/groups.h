@@ -127,6 +127,7 @@ void groups_settle(struct groups *groups, struct nfs_paths *paths);
 /* Adds the RPCs of another group. */
 void group_merge(struct group *into, const struct group *from);
 /* Of the times that go into latency_ns. */
+/* has_call, has_reply: of one of them it is known. */
 void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *one);
 /* Of two captures, side by side; NULL: that one has none. */
 struct groups_pair {

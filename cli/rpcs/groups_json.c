@@ -54,13 +54,15 @@ void group_json(struct json *json, const struct group *g, int64_t span_ns)
         return;
     json_key(json, KEY(phases)); /* sums, as total_ns */
     json_open(json, '{');
-    json_key(json, KEY(call_ns)), json_i64(json, g->phases.call_ns);
+    if (g->phases.has_call)
+        json_key(json, KEY(call_ns)), json_i64(json, g->phases.call_ns);
     json_key(json, KEY(server_ns)), json_i64(json, g->phases.server_ns);
     json_key(json, KEY(server_waiting_ns)), json_i64(json, g->phases.server_waiting_ns);
     json_key(json, KEY(data_ns)), json_i64(json, g->phases.data_ns);
     json_key(json, KEY(data_waiting_ns)), json_i64(json, g->phases.data_waiting_ns);
     json_key(json, KEY(data_peer_ns)), json_i64(json, g->phases.data_peer_ns);
-    json_key(json, KEY(reply_ns)), json_i64(json, g->phases.reply_ns);
+    if (g->phases.has_reply)
+        json_key(json, KEY(reply_ns)), json_i64(json, g->phases.reply_ns);
     json_close(json, '}');
     json_key(json, KEY(stalled_ns)), json_i64(json, g->stalled_ns);
 }

@@ -195,9 +195,10 @@ static void put_phases(const struct group *g, const struct table *table)
 {
     const int64_t parts[] = {g->phases.call_ns, g->phases.server_ns, g->phases.data_ns,
                              g->phases.reply_ns, g->stalled_ns};
+    const bool known[] = {g->phases.has_call, true, true, g->phases.has_reply, true};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++)
-        if (g->n_phases > 0)
+        if (g->n_phases > 0 && known[i])
             cell(table, CALL + i, "%.3f", ms(parts[i]) / (double)g->n_phases);
         else
             cell(table, CALL + i, "-");

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of what the place of capture does not show: it is no fact there."""
+import json
 import unittest
 
 from conversation import ConversationTest
 import rule_talk
+import roce
 import rules_transport
 
 SECOND = 10**9
@@ -63,6 +65,31 @@ class Unseen(ConversationTest):
             causes = {one['cause'] for one in self.report(talk)['causes']}
             self.assertEqual('connection-failed' in causes, times == 4, causes)
             self.assertIn('lost-to-client', causes)
+
+    def test_no_acks(self):
+        """Of Calls that no Ack of was captured nobody knows how long they were on their way: no 0 % is said of it, and no healthy
+        network."""
+        def talk(c, acks):
+            for _ in range(60):
+                xid = c.call(rule_talk.NULL)
+                c.clock.now += SECOND // 100
+                c.reply(xid)
+            seen = [at for at, packet in enumerate(c.packets) if packet.data[42] == roce.ACK]
+            for at in reversed(seen[acks:]):
+                del c.packets[at]
+        for acks, share in ((0, r"the server and the Calls' way took \d+ % \(no Ack of a Call was captured\), RDMA 0 %, and how long "
+                                r'Replies were on their way is not known'),
+                            (20, r"Calls were on their way for . % \(of 1.: no Ack of the others was captured, and the server's share "
+                                 r'has their way\), the server took \d+ %'),
+                            (200, r'Calls were on their way for . %, the server took \d+ %')):
+            path = self.captured(lambda c, _, acks=acks: talk(c, acks))
+            text = ' '.join(self.run_command('report', path).split())
+            self.assertRegex(text, 'Of the 0.6.. s that 60 RPCs took, ' + share)
+            self.assertEqual('Neither the network nor credits' in text, acks == 200)
+            report = json.loads(self.run_command('report', '--json', path))
+            summary, = map(json.loads, self.run_command('rpcs', '--summary', '--json', path).splitlines())
+            for phases in (report['phases'], summary['phases']):
+                self.assertEqual(['call_ns' in phases, 'reply_ns' in phases], [acks > 0] * 2)
 
 
 if __name__ == '__main__':
