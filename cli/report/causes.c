@@ -336,10 +336,17 @@ struct lacking {
     bool one_way;
 };
 
+/* Most Replies without Call answer what was sent when the capture had begun. */
+static bool calls_lack(const struct report *r)
+{
+    return r->no_call_since * 2 > r->no_call;
+}
+
 /* Of both directions nothing is missing since: what Replies answer was sent before it began. */
 static bool began_late(const struct report *r, const struct lacking *lacks)
 {
-    return lacks->gaps + lacks->calls + r->one_way == 0 && !lacks->one_way && r->no_call > 0;
+    return lacks->gaps + lacks->calls + r->one_way == 0 && !lacks->one_way && r->no_call > 0 &&
+           !calls_lack(r);
 }
 
 static void tell_what_lacks(struct report_cause *cause, const struct report *r,
@@ -373,6 +380,12 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
                  "The capture is incomplete: it began when %" PRIu64
                  " Call%s had been sent, as as many Replies without Call show.",
                  r->no_call, plural(r->no_call));
+    else if (calls_lack(r) && lacks->gaps + calls == 0 && !lacks->one_way)
+        snprintf(cause->text, sizeof(cause->text),
+                 "The capture is incomplete: %" PRIu64 " Repl%s without Call, from %.3f s into the "
+                 "capture on: what the client sent is missing.%s",
+                 r->no_call, r->no_call == 1 ? "y" : "ies",
+                 report_seconds(r->no_call_since_ns - r->pipeline->clock.start_ns), behind);
     else
         snprintf(cause->text, sizeof(cause->text),
                  "The capture is incomplete: %s%" PRIu64 " %s%s %s, %" PRIu64
@@ -381,7 +394,8 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
                  plural(n), cut > 0 ? "cut short" : "in what was sent", r->no_call,
                  r->no_call == 1 ? "y" : "ies", without, behind);
     snprintf(cause->against, sizeof(cause->against), "%s",
-             lacks->one_way ? "capture both directions, at one port or at the host"
+             lacks->one_way || (calls_lack(r) && lacks->gaps + calls == 0)
+                 ? "capture both directions, at one port or at the host"
              : began_late(r, lacks)
                  ? "what came before is not known; nothing is missing since"
                  : "capture with rpcrdma capture --slice, or a larger buffer (-B)");

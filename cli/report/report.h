@@ -471,6 +471,10 @@ struct report {
     struct groups *operations, *clients;
 
     uint64_t rpcs, answered, unanswered, no_call, undelivered, resent, incomplete;
+    /* of no_call: the set-up of their connection was captured, or a Call on it that was answered
+     * before; and when the first of them was sent */
+    uint64_t no_call_since;
+    int64_t no_call_since_ns;
     /* with an NFS status; of these: it was not captured; it is encrypted */
     uint64_t nfs_replies, nfs_uncaptured, nfs_encrypted;
     struct latency latency;

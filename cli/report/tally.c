@@ -233,6 +233,20 @@ static void note_moved(struct report_tally *tally, const struct rpcrdma_transact
     }
 }
 
+/* Its Call was sent before the capture began, or is missing from it. */
+static void note_no_call(struct report *r, const struct report_tally *tally,
+                         const struct rpcrdma_transaction *t)
+{
+    const bool answered =
+        tally->answers.first_ns != 0 && tally->answers.first_ns < t->reply_time_ns;
+
+    if (t->call_frame != 0 || transaction_is_callback(t) ||
+        (!answered && t->connection->life.established_frame == 0))
+        return;
+    if (r->no_call_since++ == 0)
+        r->no_call_since_ns = t->reply_time_ns;
+}
+
 void report_note_connection(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
@@ -241,6 +255,7 @@ void report_note_connection(struct report *r, const struct rpcrdma_transaction *
         return;
     tally->rpcs++;
     note_moved(tally, t);
+    note_no_call(r, tally, t);
     note_answered(r, tally, t);
     note_unanswered(r, tally, t);
     if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->reverse)

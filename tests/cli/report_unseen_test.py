@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from conversation import ConversationTest
+from conversation import ConversationTest, roce_source
 import rule_talk
 import roce
 import rules_transport
@@ -90,6 +90,26 @@ class Unseen(ConversationTest):
             summary, = map(json.loads, self.run_command('rpcs', '--summary', '--json', path).splitlines())
             for phases in (report['phases'], summary['phases']):
                 self.assertEqual(['call_ns' in phases, 'reply_ns' in phases], [acks > 0] * 2)
+
+    def test_one_direction_missing_later(self):
+        """What one end sends is not captured any more, as where one of two mirror ports fails: no end is blamed for that, and the
+        capture did not begin too late."""
+        def talk(c, at):
+            for _ in range(20):
+                c.null()
+            begin = len(c.packets)
+            for _ in range(200):
+                c.null()
+                c.clock.now += SECOND // 10
+            address = c.hosts[at]
+            c.packets[begin:] = [one for one in c.packets[begin:] if roce_source(one) != address]
+        cause, = self.report(lambda c, _: talk(c, 1))['causes']
+        self.assertEqual(cause['cause'], 'capture-incomplete')
+        self.assertIn('What is missing may have answered 200 Calls without Reply', cause['text'])
+        cause, = self.report(lambda c, _: talk(c, 0))['causes']
+        self.assertEqual(cause['cause'], 'capture-incomplete')
+        self.assertRegex(cause['text'], r'200 Replies without Call, from 0\.\d+ s into the capture on: what the client sent is missing\.$')
+        self.assertNotIn('nothing is missing since', cause['against'])
 
 
 if __name__ == '__main__':

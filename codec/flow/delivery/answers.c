@@ -169,6 +169,18 @@ RPCRDMA_RARE static void response_twice(struct flow_delivery *d, struct flow_del
     packet_count_once(back, op);
 }
 
+/* It acknowledges what has not passed. */
+RPCRDMA_RARE static void ahead_of_data(struct flow_memory *memory, struct flow_delivery *d,
+                                       const struct rpcrdma_op *op, uint64_t at)
+{
+    const bool first = d->through <= d->next;
+    const uint64_t through = first ? d->next : d->through;
+
+    early_ack(memory, d, op);
+    if (at >= through)
+        d->stepped = (first || d->stepped) && at - through < FEW_MISSING;
+}
+
 bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
                           struct flow_delivery *back, const struct rpcrdma_op *op)
 {
@@ -217,6 +229,6 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     if (d->not_ready && d->rare && at >= d->rare->nak_at)
         d->naked = d->not_ready = false; /* what was refused was retransmitted, seen or not */
     if (at >= d->next)
-        early_ack(memory, d, op);
+        ahead_of_data(memory, d, op, at);
     return transmission_answered(d, at, op->frame, op->time_ns, INT64_MAX);
 }

@@ -6,6 +6,7 @@
 
 #include "flow/delivery/transmission.h"
 
+enum { FEW_MISSING = 64 };     /* PSNs not captured, at the ends of what was */
 enum { ANOTHER_QP = 1 << 20 }; /* PSNs further apart are of another connection */
 
 static inline void packet_count(struct flow_memory *memory, struct flow_delivery *d,

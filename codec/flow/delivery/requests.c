@@ -13,7 +13,6 @@
  */
 
 enum { FIRST_POSITION = 1 << 25 };
-enum { FEW_MISSING = 64 }; /* not captured, at the ends of what was */
 
 RPCRDMA_RARE static void start(struct flow_delivery *d, uint32_t psn)
 {
@@ -247,8 +246,8 @@ void flow_delivery_tail(struct flow_memory *memory, struct flow_delivery *d)
         transmission_end(d);
     if (!d->started || d->loose || d->through <= d->next)
         return;
-    /* more was not sent: the Ack is forged, or of an earlier connection */
-    path = d->through - d->next <= FEW_MISSING ? delivery_rare(memory, d) : NULL;
+    /* more at once was not sent: the Ack is forged, or of an earlier connection */
+    path = d->through - d->next <= FEW_MISSING || d->stepped ? delivery_rare(memory, d) : NULL;
     if (path) {
         path->uncaptured += d->through - d->next;
         path->uncaptured_reads += transmission_responded(d, d->next, d->through);
