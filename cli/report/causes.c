@@ -70,6 +70,13 @@ struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
     return cause;
 }
 
+/* More than may be: Calls count as in flight that were answered, and their Replies not captured. */
+static bool too_many(const struct rpcrdma_credit_result *credit)
+{
+    return credit->missed > 0 && credit->violations == 0 && credit->limit.known &&
+           credit->in_flight.max > credit->limit.max;
+}
+
 static void credits(struct report *r, const struct report_connection *c)
 {
     enum { FEW = 32 };
@@ -84,11 +91,12 @@ static void credits(struct report *r, const struct report_connection *c)
     struct report_cause *cause;
 
     if (!c->has_credits || credit->bound_by == RPCRDMA_BOUND_NEITHER || longer == 0 ||
-        (share < 0.1 && (!few || longer < 2)))
+        (share < 0.1 && (!few || longer < 2)) || too_many(credit))
         return;
     cause = report_cause_add(r, CAUSE_CREDITS,
-                             share >= 0.1 ? (credit->settled ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM)
-                                          : CONFIDENCE_LOW);
+                             share < 0.1                              ? CONFIDENCE_LOW
+                             : credit->settled && credit->missed == 0 ? CONFIDENCE_HIGH
+                                                                      : CONFIDENCE_MEDIUM);
     cause->time_ns = (int64_t)at_limit_ns;
     cause->frame =
         stalls->kept ? stalls->longest[MIN(stalls->hung, stalls->kept - 1)].from_frame : 0;
@@ -106,6 +114,10 @@ static void credits(struct report *r, const struct report_connection *c)
     if (share < 0.1)
         snprintf(cause->against, sizeof(cause->against),
                  "it was below its limit for %.1f %% of the time in use", 100 * (1 - share));
+    else if (credit->missed > 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "%" PRIu64 " Repl%s not captured: fewer Calls may have been in flight",
+                 credit->missed, credit->missed == 1 ? "y was" : "ies were");
 }
 
 static void threshold(struct report *r, const struct report_connection *c)

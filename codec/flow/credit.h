@@ -129,7 +129,7 @@ struct rpcrdma_credit_result {
 
     /* how far to trust it */
     bool settled;          /* what is in flight is known exactly by now */
-    uint64_t unsettled_ns; /* for so long in_flight was a lower bound */
+    uint64_t unsettled_ns; /* for so long in_flight was a lower bound; not exact, if `missed` */
     bool gaps;             /* messages were lost to the capture */
     bool clock;            /* the capture's clock went backwards */
     bool memory;           /* memory was short, or too many Calls were in flight: counted roughly */

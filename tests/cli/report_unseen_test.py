@@ -111,6 +111,23 @@ class Unseen(ConversationTest):
         self.assertRegex(cause['text'], r'200 Replies without Call, from 0\.\d+ s into the capture on: what the client sent is missing\.$')
         self.assertNotIn('nothing is missing since', cause['against'])
 
+    def test_replies_not_captured(self):
+        """Their Calls count as in flight: more than the limit allows is no lack of credits, and a lack that was seen is less sure."""
+        def talk(c, lacking, at_once):
+            for number in range(40):
+                xids = [c.call(rule_talk.NULL) for _ in range(at_once)]
+                c.clock.now += SECOND // 50
+                for xid in xids:
+                    begin = len(c.packets)
+                    c.reply(xid, credit=4)
+                    if 10 <= number < 10 + lacking:
+                        del c.packets[begin:]
+        for lacking, at_once, want in ((0, 4, ['high']), (1, 4, ['medium']), (20, 1, [])):
+            causes = [one for one in self.report(lambda c, _, of=(lacking, at_once): talk(c, *of))['causes'] if one['cause'] == 'few-credits']
+            self.assertEqual([one['confidence'] for one in causes], want)
+            for one in causes:
+                self.assertEqual('Replies were not captured' in one.get('against', ''), lacking > 0)
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -141,7 +141,8 @@ size_t rpcrdma_credit_verdict(const struct rpcrdma_credit_result *result, const 
                             result->rnr_naks == 1 ? "" : "s");
     if (result->in_flight.known && !result->counting && result->unsettled_ns > 0) {
         if (result->settled) {
-            rpcrdma_text_format(&line, "; in flight is a lower bound for ");
+            rpcrdma_text_format(&line, "; in flight is %s for ",
+                                result->missed > 0 ? "not known exactly" : "a lower bound");
             add_time(&line, result->unsettled_ns);
         } else {
             rpcrdma_text_format(
