@@ -5,6 +5,7 @@ import unittest
 
 from conversation import ConversationTest, roce_source
 import rule_talk
+import rules_iwarp
 import roce
 import rules_transport
 
@@ -127,6 +128,32 @@ class Unseen(ConversationTest):
             self.assertEqual([one['confidence'] for one in causes], want)
             for one in causes:
                 self.assertEqual('Replies were not captured' in one.get('against', ''), lacking > 0)
+
+    def test_delayed_acknowledgement(self):
+        """TCP's first acknowledgement in a capture comes after 43 ms: it waited for the Reply. The server took that, not the way."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(10):
+                c.null()
+            xid = c.call(rule_talk.NULL)
+            begin = len(c.packets)
+            for _ in range(2):  # the Reply acknowledges the Call, and the next Call the Reply
+                c.reply(xid)
+                xid = c.call(rule_talk.NULL)
+                c.packets.pop()
+                c.clock.now += SECOND * 60 // 1000
+            c.reply(xid)
+            xid = c.call(rule_talk.NULL)
+            c.acknowledge_late(late_ns=SECOND * 43 // 1000)
+            c.clock.now += SECOND * 3 // 1000
+            c.reply(xid)
+            for _ in range(10):
+                c.null()
+            del c.packets[:begin]
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', self.captured(talk)).splitlines()]
+        slow, = (one['phases'] for one in rpcs if SECOND // 100 < one.get('latency_ns', 0) < SECOND // 20)
+        self.assertLess(slow['call_ns'], SECOND // 1000)
+        self.assertAlmostEqual(slow['server_ns'], SECOND * 46 // 1000, delta=SECOND // 1000)
 
 
 if __name__ == '__main__':

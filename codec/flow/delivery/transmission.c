@@ -291,11 +291,12 @@ static void delivered(const struct flow_delivery *d, struct transmission *t, uin
 }
 
 /* How long the answer took. What asked for none may be answered with what is sent later: it had
- * arrived by then, and when is not known. */
+ * arrived by then, and when is not known. Nor is it of TCP's delayed acknowledgements before any
+ * other. */
 static RPCRDMA_INLINE int64_t answered_after(struct flow_delivery *d, int64_t delay, bool once,
                                              bool asked, int64_t waits_ns)
 {
-    if (once && (d->fastest_ns == 0 ? asked : delay < d->fastest_ns))
+    if (once && (d->fastest_ns == 0 ? asked && delay < waits_ns : delay < d->fastest_ns))
         d->fastest_ns = delay;
     if (RPCRDMA_SELDOM(!asked) && once)
         return delay < d->fastest_ns ? delay : d->fastest_ns;

@@ -517,7 +517,7 @@ int delivery_count_nak(struct rpcrdma_path *path, const struct rpcrdma_op *op);
 void delivery_came_late(struct flow_delivery *d, uint64_t at);
 
 /* Of `delay`, after which an answer came: its way. It may have waited where it took waits_ns and
- * more: then it counts as the fastest did. */
+ * more: then it counts as the fastest did; 0, where all so far may have. */
 static inline int64_t transmission_way_ns(const struct flow_delivery *d, int64_t delay,
                                           int64_t waits_ns)
 {
