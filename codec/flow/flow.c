@@ -149,6 +149,8 @@ RPCRDMA_RARE static struct flow_conn *admit(struct rpcrdma_flow *flow, struct fl
         conn = flow_conn_event(flow->conns, dir, event, last);
     if (!last)
         flow_reap(flow);
+    if (flow->unfollowed.op)
+        flow_follow_first(flow, dir, event);
     if (dir->conn)
         flow_drain(flow, dir->conn);
     return conn;
@@ -294,13 +296,12 @@ static RPCRDMA_INLINE void response(struct rpcrdma_flow *flow, struct flow_direc
 RPCRDMA_RARE static void other_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
                                        const struct rpcrdma_op *op)
 {
-    uint64_t id = dir->id;
-    bool owned = dir->conn != NULL;
-
+    flow->unfollowed = (struct flow_unfollowed){op, dir->conn ? dir->id : 0};
     request(flow, dir, op);
-    dir = flow_direction_seen(flow->streams, op);
-    if (dir && (dir->id != id || !owned))
-        flow_follow_request(flow, dir, op);
+    dir = flow->unfollowed.op ? flow_direction_seen(flow->streams, op) : NULL;
+    if (dir)
+        flow_follow_first(flow, dir, NULL);
+    flow->unfollowed.op = NULL;
 }
 
 /* It may show itself which requests it answers: those of a direction that was not known for the
@@ -309,7 +310,10 @@ RPCRDMA_RARE static struct flow_direction *
 pairing_answer(struct rpcrdma_flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op)
 {
     response(flow, dir, op);
-    return flow_direction_seen(flow->streams, op);
+    dir = flow_direction_seen(flow->streams, op);
+    if (dir && dir->paired && dir->guess_frame != 0)
+        flow_follow_guess(flow, dir);
+    return dir;
 }
 
 static void data(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
@@ -340,7 +344,8 @@ static void data(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
         request(flow, dir, op);
         break;
     default:
-        if (RPCRDMA_SELDOM(dir->closed && flow_conn_answers_other(flow->conns, dir, op))) {
+        if (RPCRDMA_SELDOM((dir->closed || flow_conn_pair_possible(flow->conns, dir)) &&
+                           flow_conn_answers_other(flow->conns, dir, op))) {
             forget(flow, dir);
             dir = find(flow, op);
             if (!dir)

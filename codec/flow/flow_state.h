@@ -25,6 +25,14 @@
 
 struct flow_past; /* place.c */
 
+/* A request that may show which connection its direction is of: delivery/ has it once that is
+ * known, before anything that comes of it goes on. */
+struct flow_unfollowed {
+    const struct rpcrdma_op *op; /* NULL: none */
+    uint64_t other; /* its direction was this one, which is a connection's: it may be another now;
+                     * 0: it was none's */
+};
+
 struct rpcrdma_flow {
     struct flow_context context;
     struct flow_streams *streams;
@@ -35,6 +43,7 @@ struct rpcrdma_flow {
     struct flow_send send;           /* in hand, where it takes the quick lane */
     uint64_t response_offset;        /* of the Read response in hand, where it answers a Read */
     struct flow_write write;         /* in hand, where it takes the quick lane */
+    struct flow_unfollowed unfollowed; /* the packet in hand, where it is the first */
     struct flow_making making;       /* the message in hand */
     struct flow_plain plain_message; /* the same, where it is plain */
     uint64_t changes;  /* what quick.c knows of directions holds while it is the same; from 1 */
@@ -156,6 +165,12 @@ void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
                          const struct rpcrdma_op *op);
 void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
                         const struct rpcrdma_op *op);
+/* follow.c: the Ack that let the direction's peer be guessed, now that this is known. */
+void flow_follow_guess(struct rpcrdma_flow *flow, struct flow_direction *dir);
+/* follow.c: flow->unfollowed, if it is towards `dir`, which is a connection's now. `event`: what
+ * came of it, may be NULL. */
+void flow_follow_first(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                       const struct flow_stream_event *event);
 
 void flow_follow_congestion(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 

@@ -82,6 +82,21 @@ void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
         repeated(flow, dir->delivery, op, false);
 }
 
+RPCRDMA_RARE void flow_follow_first(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                    const struct flow_stream_event *event)
+{
+    const struct rpcrdma_op *op = flow->unfollowed.op;
+    const struct flow_send *send = event && event->kind == FLOW_STREAM_SEND ? &event->send : NULL;
+
+    if (!dir->conn || dir->id == flow->unfollowed.other ||
+        flow_direction_seen(flow->streams, op) != dir)
+        return;
+    flow->unfollowed.op = NULL;
+    flow_follow_request(flow, dir, op);
+    if (dir->delivery && send && send->last_seq == op->seq && send->first_seq != op->seq)
+        flow_delivery_began(dir->delivery, send->first_seq, send->first_frame, send->first_time_ns);
+}
+
 static void delivered(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     if (flow->rpcs && conn)
@@ -147,6 +162,20 @@ void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
         flow->halt |= dir->delivery && flow_delivery_disturbed(dir->delivery);
     if (flow->context.sink.repeated && op->kind == RPCRDMA_OP_READ_RESPONSE)
         repeated(flow, d, op, true);
+}
+
+RPCRDMA_RARE void flow_follow_guess(struct rpcrdma_flow *flow, struct flow_direction *dir)
+{
+    struct flow_direction *asked = flow_conn_direction(dir->conn, 1 - dir->index);
+    const struct rpcrdma_op ack = {.kind = RPCRDMA_OP_ACK,
+                                   .seq = dir->guess_seq,
+                                   .frame = dir->guess_frame,
+                                   .time_ns = dir->guess_ns};
+
+    dir->guess_frame = 0;
+    if (asked->id == dir->guess && asked->delivery &&
+        flow_delivery_answer(&flow->context.memory, asked->delivery, NULL, &ack))
+        delivered(flow, dir->conn);
 }
 
 const struct rpcrdma_path *rpcrdma_flow_path(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)

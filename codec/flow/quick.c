@@ -18,7 +18,8 @@
 RPCRDMA_RARE static bool is_quiet(const struct rpcrdma_flow *flow, const struct flow_direction *dir)
 {
     return flow_is_plain(flow, dir) && !dir->foreign && !dir->closed &&
-           flow_conn_public_const(dir->conn)->number != 0 && flow_stream_quiet(dir);
+           flow_conn_public_const(dir->conn)->number != 0 && flow_stream_quiet(dir) &&
+           !flow_conn_pair_possible(flow->conns, dir);
 }
 
 static RPCRDMA_INLINE void touch(struct flow_direction *dir, const struct rpcrdma_op *op)

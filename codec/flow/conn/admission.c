@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/conn/conn_state.h"
 
+#include "flow/delivery/delivery.h"
+
 /*
  * Events kept back, in order, while their connection is undecided: not known to be RPC-over-RDMA,
  * its peer or its dialect not known, or packets missing in one direction. Bounded by count, bytes
@@ -35,6 +37,14 @@ static void insert(struct flow_conn *conn, struct flow_kept *kept)
     conn->admission_bytes += (uint32_t)kept->size;
 }
 
+/* What is kept asks for its delivery when it is given out. */
+static void hold_delivery(const struct flow_conn *conn)
+{
+    for (int end = 0; end < 2; end++)
+        if (conn->dir[end] && conn->dir[end]->delivery)
+            flow_delivery_hold(conn->dir[end]->delivery, !TAILQ_EMPTY(&conn->admission));
+}
+
 static void copy_bytes(struct flow_kept *kept, const uint8_t **data, uint32_t n)
 {
     if (n > 0)
@@ -67,6 +77,7 @@ bool flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
     if (TAILQ_EMPTY(&conn->admission))
         conn->admission_since_ns = conns->context->time_ns;
     insert(conn, kept);
+    hold_delivery(conn);
     conn_update_holding(conns, conn);
     return true;
 }
@@ -84,6 +95,7 @@ void conn_admission_merge(struct flow_conns *conns, struct flow_conn *into, stru
     }
     from->admission_count = 0;
     from->admission_bytes = 0;
+    hold_delivery(into);
     conn_update_holding(conns, from);
     conn_update_holding(conns, into);
 }
@@ -95,6 +107,7 @@ static struct flow_kept *pop(struct flow_conns *conns, struct flow_conn *conn)
     TAILQ_REMOVE(&conn->admission, kept, next);
     conn->admission_count--;
     conn->admission_bytes -= (uint32_t)kept->size;
+    hold_delivery(conn);
     conn_update_holding(conns, conn);
     return kept;
 }
@@ -138,6 +151,7 @@ void conn_admission_forget(struct flow_conns *conns, struct flow_conn *conn,
         flow_release(&conns->context->memory, kept, kept->size);
     }
     conn->waiting &= ~(uint32_t)(dir->index == 0 ? FLOW_WAIT_GAP0 : FLOW_WAIT_GAP1);
+    hold_delivery(conn);
     conn_update_holding(conns, conn);
 }
 

@@ -139,8 +139,12 @@ void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
 /* The same of a paired direction of RoCE or InfiniBand. */
 void flow_conn_answer(struct flow_conns *conns, const struct flow_direction *dir,
                       const struct rpcrdma_op *op);
-/* Of a connection that was closed: the Ack, Nak or response is of another one's request, whose
- * answers nothing else awaits. Its queue pair has the same number. */
+/* Is there a classified direction without peer between the same two hosts, that this one may be the
+ * peer of? */
+bool flow_conn_pair_possible(const struct flow_conns *conns, const struct flow_direction *dir);
+/* The Ack, Nak or response is of another connection's request, whose answers nothing else awaits:
+ * its queue pair has the same number. Of a connection that was not closed, as far as was captured,
+ * only what is far from all that it was sent. */
 bool flow_conn_answers_other(struct flow_conns *conns, const struct flow_direction *dir,
                              const struct rpcrdma_op *op);
 /* The memory limit kept the last call from making a connection or a direction: nothing was changed,

@@ -199,8 +199,6 @@ bool conn_pair_xid(struct flow_conns *conns, struct flow_direction *dir, uint32_
                    bool last);
 /* A classified connection lacks its peer (or no longer does). */
 void conn_pair_lacks(struct flow_conns *conns, struct flow_conn *conn, bool lacks);
-/* Is there a classified direction without peer that this one may be the peer of? */
-bool conn_pair_possible(const struct flow_conns *conns, const struct flow_direction *dir);
 /* A CM exchange gave one end's QP only. */
 void conn_pair_half_open(struct flow_conns *conns, struct flow_conn *conn, bool open);
 /* It was accepted, perhaps long after it was asked for. */

@@ -75,7 +75,7 @@ static struct flow_conn *interested(struct flow_conns *conns, struct flow_direct
 
     if (conns->messages_only)
         return NULL;
-    if (!conn && conn_pair_possible(conns, dir))
+    if (!conn && flow_conn_pair_possible(conns, dir))
         conn = conn_unclassified(conns, dir); /* it may yet be the peer of a classified direction */
     return conn && (conn->class == CONN_RPCRDMA || conn->class == CONN_UNCLASSIFIED) ? conn : NULL;
 }

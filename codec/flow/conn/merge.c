@@ -138,6 +138,12 @@ static int certainty(const struct flow_conn *conn)
     return conn->class == CONN_UNLIKELY ? CONN_UNCLASSIFIED : (int)conn->class;
 }
 
+/* One of the two may have shown it. */
+static bool has_role(const struct flow_conn *conn)
+{
+    return conn->pub.role[0] != RPCRDMA_ROLE_UNKNOWN;
+}
+
 bool conn_pair(struct flow_conns *conns, struct flow_direction *a, struct flow_direction *b)
 {
     struct flow_conn *conn;
@@ -160,6 +166,6 @@ bool conn_pair(struct flow_conns *conns, struct flow_direction *a, struct flow_d
     if (conn->pub.paired_by == RPCRDMA_PAIRED_NOT)
         conn->pub.paired_by = RPCRDMA_PAIRED_INFERRED;
     conn_pair_half_open(conns, conn, false);
-    flow_conn_wait_over(conns, conn, FLOW_WAIT_PEER);
+    flow_conn_wait_over(conns, conn, FLOW_WAIT_PEER | (has_role(conn) ? FLOW_WAIT_ROLE : 0));
     return true;
 }

@@ -104,6 +104,17 @@ void conn_pair_request(struct flow_conns *conns, struct flow_direction *dir, uin
         note(conns, psn_key(&dir->path.src, &dir->path.dst, seq), dir, AWAIT_ANSWER, AWAIT_NS);
 }
 
+/* It may answer requests of the direction that has this id: the next one will show it. */
+static void guess(struct flow_direction *dir, uint64_t id, const struct rpcrdma_op *op)
+{
+    bool ack = op->kind == RPCRDMA_OP_ACK && !(op->flags & RPCRDMA_OP_ACK_OR_NAK);
+
+    dir->guess = id;
+    dir->guess_frame = ack ? op->frame : 0;
+    dir->guess_ns = op->time_ns;
+    dir->guess_seq = op->seq;
+}
+
 bool conn_pair_response(struct flow_conns *conns, struct flow_direction *dir,
                         const struct rpcrdma_op *op)
 {
@@ -120,7 +131,7 @@ bool conn_pair_response(struct flow_conns *conns, struct flow_direction *dir,
     }
     /* 24 bits match by chance once in 16 million: after many answers to other things, twice */
     if (dir->responses_unpaired > FEW && dir->guess != other->id) {
-        dir->guess = other->id;
+        guess(dir, other->id, op);
         return false;
     }
     return conn_pair(conns, dir, other);
@@ -131,12 +142,18 @@ bool flow_conn_answers_other(struct flow_conns *conns, const struct flow_directi
 {
     const struct flow_direction *asked = conn_peer(dir), *other;
     const struct conn_awaiting *at;
+    int32_t by;
     uint32_t psn;
 
-    if (!conns->awaiting || op->carrier == RPCRDMA_CARRIER_IWARP ||
-        (asked && flow_stream_expects(asked, &psn) && rpcrdma_psn_diff(psn, op->seq) > 0 &&
-         rpcrdma_psn_diff(psn, op->seq) <= LATE))
+    if (!conns->awaiting || op->carrier == RPCRDMA_CARRIER_IWARP)
         return false;
+    if (asked && flow_stream_expects(asked, &psn)) {
+        by = rpcrdma_psn_diff(psn, op->seq);
+        if (by <= LATE && by > (dir->closed ? 0 : -LATE))
+            return false;
+    } else if (!dir->closed) {
+        return false;
+    }
     at = find(conns, psn_key(&dir->path.dst, &dir->path.src, op->seq), AWAIT_NS);
     other =
         at && at->id != AMBIGUOUS ? flow_direction_of(conns->streams, at->handle, at->id) : NULL;
@@ -183,7 +200,7 @@ void conn_pair_lacks(struct flow_conns *conns, struct flow_conn *conn, bool lack
         conn->counted = false;
 }
 
-bool conn_pair_possible(const struct flow_conns *conns, const struct flow_direction *dir)
+bool flow_conn_pair_possible(const struct flow_conns *conns, const struct flow_direction *dir)
 {
     return conns->unpaired.count > 0 && !dir->foreign &&
            flow_table_get(&conns->unpaired, addresses(&dir->path.dst, &dir->path.src)) != NULL;

@@ -47,6 +47,11 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
     flow_release(memory, d, sizeof(*d));
 }
 
+void flow_delivery_hold(struct flow_delivery *d, bool held)
+{
+    d->held = held;
+}
+
 void flow_delivery_fetch(const struct flow_delivery *d)
 {
     flow_fetch(d, offsetof(struct flow_delivery, first_records));

@@ -58,6 +58,10 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d); /*
 void flow_delivery_fetch(const struct flow_delivery *d);
 void flow_delivery_fetch_next(const struct flow_delivery *d, const struct flow_delivery *back);
 
+/* Messages of this direction are held back, and what is known of them will be asked for late: none
+ * is forgotten before. */
+void flow_delivery_hold(struct flow_delivery *d, bool held);
+
 /* The packets towards this end that are given from now on were captured at this place; 0: not
  * known.
  */
@@ -82,6 +86,10 @@ void flow_delivery_begins(struct flow_delivery *d, uint32_t psn, uint32_t first)
  * True: this end has not answered what was sent to it again. */
 bool flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
                            const struct rpcrdma_op *op, uint32_t packets);
+
+/* What was just given, as the first, is the last packet of a message that began with this one:
+ * those between passed while it was not known what they are. */
+void flow_delivery_began(struct flow_delivery *d, uint32_t psn, uint64_t frame, int64_t time_ns);
 
 /* That is so: when it sent a request last; 0: never. And the next time that it sends anything. */
 void flow_delivery_unheard(struct flow_delivery *d, int64_t heard_ns);

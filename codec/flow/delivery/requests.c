@@ -56,6 +56,18 @@ RPCRDMA_RARE static void restart(struct flow_delivery *d, uint32_t psn)
     start(d, psn);
 }
 
+void flow_delivery_began(struct flow_delivery *d, uint32_t psn, uint64_t frame, int64_t time_ns)
+{
+    struct transmission *t = transmission_newest(d);
+    uint64_t at = position_of_psn(d, psn);
+
+    if (d->count != 1 || t->open || t->delivered || at >= t->first)
+        return;
+    t->first = at;
+    t->first_frame = TRANSMISSION_FRAME(frame);
+    t->first_ns = time_ns;
+}
+
 RPCRDMA_RARE static void ahead(struct flow_memory *memory, struct flow_delivery *d,
                                const struct rpcrdma_op *op, uint64_t at)
 {

@@ -29,15 +29,17 @@ RPCRDMA_RARE static void grow(struct flow_memory *memory, struct flow_delivery *
     d->begin = 0;
 }
 
-static bool wanted(const struct transmission *t, int64_t now)
+static bool wanted(const struct flow_delivery *d, int64_t now)
 {
-    return !t->delivered || now - t->delivered_ns < KEEP_NS;
+    const struct transmission *t = transmission_record(d, 0);
+
+    return !t->delivered || d->held || now - t->delivered_ns < KEEP_NS;
 }
 
 RPCRDMA_HOT struct transmission *transmission_room(struct flow_memory *memory,
                                                    struct flow_delivery *d, int64_t time_ns)
 {
-    if (d->count == d->size && d->size < RECORDS_MOST && wanted(transmission_record(d, 0), time_ns))
+    if (d->count == d->size && d->size < RECORDS_MOST && wanted(d, time_ns))
         grow(memory, d);
     if (d->count == d->size) {
         d->begin = (d->begin + 1) & (d->size - 1);

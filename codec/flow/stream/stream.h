@@ -75,7 +75,11 @@ struct flow_direction {
 
     /* set by the stage of connections */
     uint32_t responses_unpaired; /* that named no known request */
-    uint64_t guess;              /* the direction that one of them seemed to name */
+    uint64_t guess;              /* the direction that one of them seemed to name, */
+    uint64_t guess_frame;        /* and that one, */
+    int64_t guess_ns;
+    uint32_t guess_seq; /* where it is an Ack, which says what had arrived then; else guess_frame is
+                         * 0 */
 };
 
 /* A whole Send, put together; or the part of it that was captured (caplen < len). */
