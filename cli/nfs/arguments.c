@@ -67,7 +67,7 @@ static void v3_call(struct rpcrdma_cursor *c, uint32_t procedure, struct nfs_arg
         nfs_take_range(c, a);
         break;
     case V3_RENAME:
-        nfs_take_name(c, &a->name);
+        a->renames = nfs_take_name(c, &a->name);
         nfs_take_handle(c, &a->handle2);
         nfs_take_name(c, &a->name2);
         break;
@@ -158,7 +158,7 @@ static void v3_results(struct rpcrdma_cursor *c, uint32_t procedure, const struc
 
     if (procedure == V3_READDIRPLUS) {
         v3_entries(c, a, learned);
-    } else if (procedure == V3_RENAME) {
+    } else if (a->renames) {
         learned->rename(learned->context, &a->handle, &a->name, &a->handle2, &a->name2);
     } else if (procedure == V3_LINK) {
         learned->link(learned->context, &a->handle, &a->name, &a->handle2, &a->name2);
@@ -252,7 +252,7 @@ void nfs_reset(struct nfs_arguments *a)
     a->handle.root = a->handle2.root = false;
     a->name.length = a->name2.length = 0;
     a->has_offset = a->has_count = a->has_user = a->has_operation = a->auth = false;
-    a->removes = a->encrypted = false;
+    a->removes = a->renames = a->encrypted = false;
     a->n_getfh = 0;
     a->status_kind = NFS_STATUS_NONE;
     a->status = 0;

@@ -50,6 +50,7 @@ struct nfs_arguments {
     struct nfs_name name2;
     bool has_offset, has_count, has_user;
     bool removes; /* `name` goes: REMOVE, RMDIR */
+    bool renames; /* `name` goes, and `name2`, where it is known, is the file's: RENAME */
     uint64_t offset;
     uint32_t count;
     uint32_t user;             /* AUTH_SYS */

@@ -180,7 +180,7 @@ static void get_handle(struct walk *w)
 static void two(struct walk *w, struct rpcrdma_cursor *c, bool rename)
 {
     struct nfs_arguments *a = w->a;
-    bool known = w->has_saved && !w->lost && !w->saved_lost;
+    bool known = w->has_saved && !w->saved_lost;
 
     a->handle2 = a->handle;
     a->name2 = a->name;
@@ -194,9 +194,8 @@ static void two(struct walk *w, struct rpcrdma_cursor *c, bool rename)
         a->name.length = 0;
     }
     if (rename)
-        known = nfs_take_name(c, &a->name) && known;
-    known = nfs_take_name(c, &a->name2) && known;
-    if (!known)
+        known = a->renames = nfs_take_name(c, &a->name) && known;
+    if (!nfs_take_name(c, &a->name2) || !known || w->lost)
         a->name2.length = 0;
     w->ended = true;
 }
@@ -337,7 +336,7 @@ static void take_getfh(struct rpcrdma_cursor *c, const struct nfs_arguments *a, 
 /* What was done to names: to those of the first RENAME or LINK, or of the last REMOVE. */
 static void names(uint32_t number, const struct nfs_arguments *a, const struct nfs_learned *learned)
 {
-    if (number == V4_RENAME)
+    if (number == V4_RENAME && a->renames)
         learned->rename(learned->context, &a->handle, &a->name, &a->handle2, &a->name2);
     else if (number == V4_LINK)
         learned->link(learned->context, &a->handle, &a->name, &a->handle2, &a->name2);

@@ -250,7 +250,7 @@ void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *add
     size_t old_length = name->length, new_length = new_name->length;
     struct nfs_node *directory = nfs_nodes_find(&paths->nodes, server, from), *node, *parent;
 
-    if (!directory || new_length == 0)
+    if (!directory)
         return;
     directory = directory_of(paths, directory, &old, &old_length, false);
     node = directory ? nfs_nodes_child(&paths->nodes, directory, old, old_length) : NULL;
@@ -267,7 +267,7 @@ void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *add
     if (parent && new_length > 0)
         nfs_nodes_name(&paths->nodes, node, parent, new_, new_length);
     else
-        nfs_nodes_forget_name(&paths->nodes, node);
+        nfs_nodes_lose_name(&paths->nodes, node);
 }
 
 void nfs_paths_file(struct nfs_paths *paths, const struct rpcrdma_address *address,

@@ -127,6 +127,28 @@ class PerFile(Files):
         self.assertEqual(self.path_of_reads(nfs), ['.../' + name for name in (
             'tmp', 'lock', 'lock', 'a', 'c', 'a', 'a', 'e', 'g')])
 
+    @staticmethod
+    def cut(nfs, name):
+        """Captures its last packet with that name, a Call, up to the name."""
+        at, packet = next((i, one) for i, one in reversed(list(enumerate(nfs.out))) if name in one.data)
+        nfs.out[at] = packet._replace(data=packet.data[:packet.data.index(name)])
+
+    def test_new_name_was_cut_off(self):
+        nfs = Nfs()
+        nfs.create(1, b'a', 10)
+        nfs.rename(1, b'a', 1, b'target')
+        self.cut(nfs, b'target')
+        nfs.read(10)                    # nobody knows its name
+        nfs.create(1, b'b', 11)
+        nfs.rename(1, b'source', 1, b'b')
+        self.cut(nfs, b'source')        # and what became of b
+        nfs.read(11)
+        nfs.link(11, 1, b'c')
+        nfs.rename(1, b'b', 1, b'target')
+        self.cut(nfs, b'target')
+        nfs.read(11)                    # has that name, too
+        self.assertEqual(self.path_of_reads(nfs), [None, '.../b', '.../c'])
+
     def compared(self, *captures):
         """Name, handles and Calls of each row."""
         paths = [nfs.save(self.path(f'{i}.pcap')) for i, nfs in enumerate(captures)]
@@ -268,6 +290,22 @@ class Compound(Files):
         paths = self.paths(9)
         self.assertEqual([paths[i] for i in (0, 4, 5, 8)], ['/near/down/f', '/near/up/f', '/near/up', '/exp/i'])
         self.assertEqual({row[0]: row[3] for row in self.rows(self.path())}['/near/up/f'], 3)
+
+    def test_new_name_was_cut_off(self):
+        nfs = self.nfs
+        nfs.compound(putfh(4), SAVE, putfh(3), rename(b'none', b'target'))    # of a file that is not known
+        nfs.compound(putfh(3), SAVE, putfh(4), rename(b'h', b'target'))
+        PerFile.cut(nfs, b'target')
+        nfs.compound(putfh(5), READ)
+        nfs.compound(putfh(4), READ)
+        self.assertEqual(self.paths(2), [None, '/exp/dir/sub'])
+
+    def test_saved_directory_is_not_known(self):
+        """What is renamed below too long a path is no file of that name where the path is known to."""
+        long = (look(255 * b'x'), look(b'y'))
+        self.nfs.compound(putfh(3), *long, SAVE, putfh(3), rename(b'h', b'i'))
+        self.nfs.compound(putfh(5), READ)
+        self.assertEqual(self.paths(1), ['/exp/dir/h'])
 
 
 if __name__ == '__main__':
