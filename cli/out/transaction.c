@@ -236,7 +236,7 @@ static void json_name(struct json *json, const struct rpcrdma_transaction *t)
     json_key(json, KEY(procedure)), json_u64(json, t->procedure);
     rpcrdma_transaction_name(t, name, sizeof(name));
     json_key(json, KEY(name)), json_plain(json, name);
-    if (!t->compound)
+    if (!t->compound || (t->n_operations == 0 && t->operations_cut))
         return;
     json_key(json, KEY(operations));
     json_open(json, '[');

@@ -121,6 +121,19 @@ class SnapLength(CommandTest):
                     found = self.json('rpcs', '--json', '--where', f'rpcrdma.rpcs.{one} == 0', path)
                     self.assertEqual(sorted(map(key, found)), sorted(rpc for rpc, row in told.items() if row[at] == 0))
 
+    def test_operations_of_compounds(self):
+        """They are what was captured of them, or absent: no COMPOUND here is empty."""
+        whole = {row['xid']: row.get('operations') for row in self.json('rpcs', '--json', capture('roce-nfs41-mini'))}
+        absent = 0
+        for n in (108, 156, 160, 164, 200):
+            for row in self.json('rpcs', '--json', self.cut('roce-nfs41-mini', n)):
+                told = row.get('operations')
+                absent += told is None and whole[row['xid']] is not None
+                if told is not None:
+                    self.assertTrue(told, (n, row['xid']))
+                    self.assertEqual(told, whole[row['xid']][:len(told)])
+        self.assertGreater(absent, 100)
+
     def test_slow_and_cut(self):
         """An RPC of seconds whose parts are not known makes no server slow, and no capture healthy."""
         packets = [one._replace(data=one.data[:100]) for one in self.packets('roce-nfs3-mini')]
