@@ -17,7 +17,7 @@ static const struct amounts *amounts_of(const struct rpcrdma_transaction *from)
     amounts.rdma_ns = from->rdma_ns;
     amounts.call_length = from->call_length;
     amounts.reply_length = from->reply_length;
-    amounts.read_chunk_length = from->offers_known ? from->read_chunk_length : 0;
+    amounts.read_chunk_length = from->reads_known ? from->read_chunk_length : 0;
     amounts.write_chunk_length = from->returns_known ? from->write_chunk_length : 0;
     amounts.reply_chunk_length = from->returns_known ? from->reply_chunk_length : 0;
     return store_share(&amounts, sizeof(amounts));

@@ -263,10 +263,10 @@ static void put_rpc(struct rows *rows, const struct rpc *rpc, int64_t id)
         row_int(row, COLUMN_RPCS_call_length, (int64_t)t->call_length);
     if (t->reply_length)
         row_int(row, COLUMN_RPCS_reply_length, (int64_t)t->reply_length);
-    if (t->offers_known) {
-        row_int(row, COLUMN_RPCS_read_chunk_length, (int64_t)t->read_chunk_length);
+    if (t->offers_known)
         row_int(row, COLUMN_RPCS_segments, t->segments);
-    }
+    if (t->reads_known)
+        row_int(row, COLUMN_RPCS_read_chunk_length, (int64_t)t->read_chunk_length);
     if (t->returns_known) {
         row_int(row, COLUMN_RPCS_write_chunk_length, (int64_t)t->write_chunk_length);
         row_int(row, COLUMN_RPCS_reply_chunk_length, (int64_t)t->reply_chunk_length);

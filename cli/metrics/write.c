@@ -187,6 +187,9 @@ static void rpcs(const struct metrics *m, struct writer *w)
          GROUP(read_bytes)},
         {"rpcrdma_rpc_write_chunk_bytes", "bytes", "Data in chunks, towards the client.",
          GROUP(write_bytes)},
+        {"rpcrdma_rpc_lengths_unknown", NULL,
+         "RPCs of which one of these sizes was not captured, and is not counted.",
+         GROUP(lengths_unknown)},
     };
     const GPtrArray *groups = m->rpcs->groups;
 

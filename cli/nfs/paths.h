@@ -40,8 +40,8 @@ const struct rpcrdma_address *nfs_paths_server(const struct nfs_paths *paths,
 void nfs_paths_learn(struct nfs_paths *paths, const struct rpcrdma_address *server,
                      const struct nfs_handle *directory, const char *name, size_t length,
                      const struct nfs_handle *handle);
-/* Without `new_name`, which may have been cut off, or where it is not known in which directory that is,
- * the file has no name any more, or the other one that it has. */
+/* Without `new_name`, which may have been cut off, or where it is not known in which directory that
+ * is, the file has no name any more, or the other one that it has. */
 void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *server,
                       const struct nfs_handle *from, const struct nfs_name *name,
                       const struct nfs_handle *to, const struct nfs_name *new_name);

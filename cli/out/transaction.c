@@ -331,7 +331,7 @@ void transaction_file_json(struct view *view, const struct rpcrdma_transaction *
         json_key(json, KEY(call_length)), json_u64(json, t->call_length);
     if (t->reply_length)
         json_key(json, KEY(reply_length)), json_u64(json, t->reply_length);
-    if (t->offers_known)
+    if (t->reads_known)
         json_key(json, KEY(read_chunk_length)), json_u64(json, t->read_chunk_length);
     if (t->returns_known) {
         json_key(json, KEY(write_chunk_length)), json_u64(json, t->write_chunk_length);

@@ -46,9 +46,10 @@ static void group_row(const struct group *g, double span, struct out *out)
     const bool known[] = {g->phases.has_call, true, true, g->phases.has_reply, true};
     double n = g->n_phases > 0 ? (double)g->n_phases : 1;
 
-    html_put(out, "<td>%" PRIu64 "</td><td>%.1f</td><td>%.3f</td>", g->calls,
-             span > 0 ? (double)g->calls / span : 0,
-             span > 0 ? (double)(g->call_bytes + g->reply_bytes) / span / 1e6 : 0);
+    html_put(out, "<td>%" PRIu64 "</td><td>%.1f</td>", g->calls,
+             span > 0 ? (double)g->calls / span : 0);
+    cell_ms(out, span > 0 ? (double)(g->call_bytes + g->reply_bytes) / span : 0,
+            group_bytes_known(g)); /* MB/s */
     for (unsigned i = 0; i < G_N_ELEMENTS(times); i++)
         cell_ms(out, (double)times[i], l->count);
     for (unsigned i = 0; i < G_N_ELEMENTS(sums); i++)

@@ -182,7 +182,7 @@ static bool note_paused(struct report *r, const struct rpcrdma_transaction *t)
     int64_t ns = t->phases.data_ns - t->phases.data_peer_ns;
     struct report_tally *tally;
 
-    if (!is_long(r, ns) || ns <= t->latency_ns / 2 ||
+    if (!is_long(r, ns) || ns <= t->latency_ns / 2 || !t->reads_known || !t->returns_known ||
         (double)bytes >= (double)ns / 1e9 * REPORT_SLOW_RATE)
         return false;
     tally = report_tally_of(r, t->connection);

@@ -203,6 +203,8 @@ void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_
     struct report_moved *moved;
     bool slow;
 
+    if (!rpc->reads_known || !rpc->returns_known)
+        return;
     if (!phases->has_data || rpc->stalled_ns > 0 || phases->data_waiting_ns > 0 || ns <= 0 ||
         (in > 0) == (out > 0))
         return;

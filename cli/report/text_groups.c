@@ -82,6 +82,14 @@ static const char *ms_of(char text[16], bool known, double ns)
     return text;
 }
 
+/* MB/s */
+static const char *megabytes(char text[16], const struct group *g, double span)
+{
+    double bytes = (double)(g->call_bytes + g->reply_bytes);
+
+    return ms_of(text, group_bytes_known(g), span > 0 ? bytes / span : 0);
+}
+
 /* How many, how fast. */
 static void rates(const struct group *g, double span, struct out *out, const char *name)
 {
@@ -90,8 +98,7 @@ static void rates(const struct group *g, double span, struct out *out, const cha
     char t[7][16];
 
     report_line(out, "  %6" PRIu64 " %s %s  %s %s %s %s %s  %s", g->calls,
-                number(t[0], span > 0 ? (double)g->calls / span : 0),
-                number(t[1], span > 0 ? (double)(g->call_bytes + g->reply_bytes) / span / 1e6 : 0),
+                number(t[0], span > 0 ? (double)g->calls / span : 0), megabytes(t[1], g, span),
                 ms_of(t[2], known, (double)latency_mean(l)),
                 ms_of(t[3], known, (double)latency_percentile(l, 50)),
                 ms_of(t[4], known, (double)latency_percentile(l, 95)),

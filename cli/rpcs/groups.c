@@ -420,6 +420,25 @@ static bool is_cut(const struct rpcrdma_transaction *t)
     return !t->has_program || t->operations_cut || (compound && t->n_operations == 0);
 }
 
+/* An RDMA error is a Reply without RPC message. */
+static void add_bytes(struct group *g, const struct rpcrdma_transaction *t)
+{
+    const bool call = t->call_length > 0, reply = t->reply_length > 0 || t->error;
+
+    g->call_bytes += t->call_length;
+    g->reply_bytes += t->reply_length;
+    g->call_known += call;
+    g->reply_known += reply;
+    g->read_known += t->reads_known;
+    g->write_known += t->returns_known;
+    if (t->reads_known)
+        g->read_bytes += t->read_chunk_length;
+    if (t->returns_known)
+        g->write_bytes += t->write_chunk_length + t->reply_chunk_length;
+    g->lengths_unknown += !call || !reply || !t->reads_known || !t->returns_known;
+    g->sizes_unknown += t->call_frame != 0 && t->reply_frame != 0 && (!call || !reply);
+}
+
 struct group *groups_add(struct groups *groups, const struct rpc *rpc)
 {
     const struct rpcrdma_transaction *t = rpc->transaction;
@@ -441,10 +460,7 @@ struct group *groups_add(struct groups *groups, const struct rpc *rpc)
     g->errors += t->error || nfs_failed(rpc->nfs);
     g->status_unknown +=
         t->reply_frame != 0 && !t->error && rpc->nfs->status_kind == NFS_STATUS_NONE;
-    g->call_bytes += t->call_length;
-    g->reply_bytes += t->reply_length;
-    g->read_bytes += t->read_chunk_length;
-    g->write_bytes += t->write_chunk_length + t->reply_chunk_length;
+    add_bytes(g, t);
     if (t->has_latency)
         groups->rough +=
             !latency_add_within(&g->latency, t->latency_ns, &groups->bytes, groups->max_bytes);

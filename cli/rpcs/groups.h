@@ -47,6 +47,9 @@ struct group {
     uint64_t status_unknown;      /* answered, and whether it failed is not known */
     uint64_t call_bytes, reply_bytes;
     uint64_t read_bytes, write_bytes; /* of data, in chunks: towards the server, the client */
+    uint64_t call_known, reply_known, read_known, write_known; /* RPCs of which these have it */
+    uint64_t lengths_unknown; /* RPCs of which one of them is not known */
+    uint64_t sizes_unknown;   /* of these, with Call and Reply: the size of one */
     struct latency latency;
     uint64_t n_phases; /* RPCs whose phases are known: their sums */
     struct rpcrdma_phases phases;
@@ -154,6 +157,12 @@ struct groups_shown {
 static inline bool group_errors_unknown(const struct group *group)
 {
     return group->errors == 0 && group->status_unknown > 0;
+}
+
+/* How many bytes its Calls and Replies have is known: of some, at least. */
+static inline bool group_bytes_known(const struct group *group)
+{
+    return group->call_known > 0 && group->reply_known > 0;
 }
 
 /* It is one thing, and the capture has its name: not "?", nor "(others)". */

@@ -18,6 +18,20 @@ void latency_json(struct json *json, struct json_key key, const struct latency *
     json_close(json, '}');
 }
 
+/* Sums of what is known, and of how many RPCs it is not all. */
+static void bytes_json(struct json *json, const struct group *g)
+{
+    if (g->call_known > 0)
+        json_number(json, KEY(call_length), g->call_bytes);
+    if (g->reply_known > 0)
+        json_number(json, KEY(reply_length), g->reply_bytes);
+    if (g->read_known > 0)
+        json_number(json, KEY(read_chunk_length), g->read_bytes);
+    if (g->write_known > 0)
+        json_number(json, KEY(write_chunk_length), g->write_bytes);
+    json_number(json, KEY(lengths_unknown), g->lengths_unknown);
+}
+
 void group_json(struct json *json, const struct group *g, int64_t span_ns)
 {
     const uint8_t *handle;
@@ -39,12 +53,10 @@ void group_json(struct json *json, const struct group *g, int64_t span_ns)
     json_number(json, KEY(rdma_errors), g->rdma_errors);
     json_number(json, KEY(status_unknown), g->status_unknown);
     json_number(json, KEY(incomplete), g->incomplete);
-    json_number(json, KEY(call_length), g->call_bytes);
-    json_number(json, KEY(reply_length), g->reply_bytes);
-    json_number(json, KEY(read_chunk_length), g->read_bytes);
-    json_number(json, KEY(write_chunk_length), g->write_bytes);
-    if (span_ns > 0) {
+    bytes_json(json, g);
+    if (span_ns > 0)
         json_key(json, KEY(ops_per_s)), json_real(json, (double)g->calls * 1e9 / (double)span_ns);
+    if (span_ns > 0 && group_bytes_known(g)) {
         json_key(json, KEY(bytes_per_s));
         json_real(json, (double)(g->call_bytes + g->reply_bytes) * 1e9 / (double)span_ns);
     }

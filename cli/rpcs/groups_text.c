@@ -229,6 +229,19 @@ static void put_histogram(struct out *out, const struct latency *l)
     }
 }
 
+static void put_rates(const struct group *g, int64_t span, const struct table *table)
+{
+    if (span > 0)
+        cell(table, OPS_RATE, "%.1f", (double)g->calls * 1e9 / (double)span);
+    else
+        cell(table, OPS_RATE, "-");
+    if (span > 0 && group_bytes_known(g))
+        cell(table, BYTES_RATE, "%.3f",
+             (double)(g->call_bytes + g->reply_bytes) * 1e3 / (double)span);
+    else
+        cell(table, BYTES_RATE, "-");
+}
+
 void groups_text(const struct groups *groups, const struct groups_shown *shown, struct out *out)
 {
     int64_t span = groups->interval_ns > 0 ? groups->interval_ns : shown->span_ns;
@@ -248,14 +261,7 @@ void groups_text(const struct groups *groups, const struct groups_shown *shown, 
                     (double)g->interval * (double)groups->interval_ns) /
                        1e9);
         cell(&table, OPS, "%llu", (unsigned long long)g->calls);
-        if (span > 0) {
-            cell(&table, OPS_RATE, "%.1f", (double)g->calls * 1e9 / (double)span);
-            cell(&table, BYTES_RATE, "%.3f",
-                 (double)(g->call_bytes + g->reply_bytes) * 1e3 / (double)span);
-        } else {
-            cell(&table, OPS_RATE, "-");
-            cell(&table, BYTES_RATE, "-");
-        }
+        put_rates(g, span, &table);
         if (l->count > 0) {
             cell(&table, MEAN, "%.3f", ms(latency_mean(l)));
             cell(&table, P50, "%.3f", ms(latency_percentile(l, 50)));
@@ -278,6 +284,7 @@ void groups_text(const struct groups *groups, const struct groups_shown *shown, 
         put_odd(out, g->no_call == 1 ? "Reply without Call" : "Replies without Call", g->no_call);
         put_odd(out, "incomplete", g->incomplete);
         put_odd(out, "whose status is not known", g->status_unknown);
+        put_odd(out, "whose size is not known", g->sizes_unknown);
         out_line(out);
         if (shown->histogram)
             put_histogram(out, l);

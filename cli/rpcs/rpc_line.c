@@ -222,10 +222,10 @@ bool rpc_matches(struct filter *f, const struct rpc *rpc)
         number(f, RPCRDMA_FIELD_RPCS_CALL_LENGTH, t->call_length);
     if (t->reply_length)
         number(f, RPCRDMA_FIELD_RPCS_REPLY_LENGTH, t->reply_length);
-    if (t->offers_known) {
-        number(f, RPCRDMA_FIELD_RPCS_READ_CHUNK_LENGTH, t->read_chunk_length);
+    if (t->offers_known)
         number(f, RPCRDMA_FIELD_RPCS_SEGMENTS, t->segments);
-    }
+    if (t->reads_known)
+        number(f, RPCRDMA_FIELD_RPCS_READ_CHUNK_LENGTH, t->read_chunk_length);
     if (t->returns_known) {
         number(f, RPCRDMA_FIELD_RPCS_WRITE_CHUNK_LENGTH, t->write_chunk_length);
         number(f, RPCRDMA_FIELD_RPCS_REPLY_CHUNK_LENGTH, t->reply_chunk_length);

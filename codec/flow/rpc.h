@@ -122,11 +122,13 @@ struct rpcrdma_transaction {
     uint64_t rdma_first_frame, rdma_last_frame; /* has_rdma; 0: there was none */
     uint64_t call_length, reply_length;         /* of the unreduced RPC messages; 0: not known */
     uint64_t read_chunk_length;                 /* bytes that RDMA moved, each counted once */
-    uint64_t write_chunk_length;                /* as the Reply says, without one as seen */
+    uint64_t write_chunk_length;                /* as the Reply says, without one what was seen */
     uint64_t reply_chunk_length;
     uint32_t segments;  /* that the Call offers, in all chunks */
-    bool offers_known;  /* the Call's chunk lists were captured: segments, read_chunk_length */
-    bool returns_known; /* the Reply's were, or without one the Call's: the other two lengths */
+    bool offers_known;  /* the Call's chunk lists were captured: segments */
+    bool reads_known;   /* and so was all that was read of them: read_chunk_length */
+    bool returns_known; /* the Reply's lists were captured, or without one the Call's, and all that
+                         * was written: the other two lengths */
     bool complete;      /* the whole Call and the whole Reply passed on the wire */
     bool retransmitted; /* the Call was sent before */
     /* where it was sent first, of all connections seen: the same for all sendings of a Call. 0: not

@@ -259,6 +259,49 @@ static bool length_of_time(struct flow_rpcs *rpcs, struct rpc_transaction *t, bo
     return false;
 }
 
+/* No more of its data is to come, and what was not seen did not pass. */
+static bool saw_its_end(const struct rpc_transaction *t)
+{
+    uint64_t frame;
+    int64_t time_ns;
+
+    return !t->early && flow_conn_saw_all(t->conn) &&
+           flow_conn_closed_at(t->conn, &frame, &time_ns);
+}
+
+/* Its Responder asks for what it reads before it replies: without a request, it read nothing. */
+static bool saw_no_read(const struct rpc_transaction *t)
+{
+    const struct rpcrdma_transaction *pub = &t->pub;
+    const struct rpc_conn *c = rpc_of(t->conn);
+    int responder = 1 - pub->caller_end;
+
+    return !t->early && pub->caller_end >= 0 && t->reads[responder].last == 0 &&
+           !flow_conn_lacks(t->conn, responder) &&
+           (!c || c->unplaced[pub->caller_end] <= pub->call_frame);
+}
+
+/* How much of its Read chunks passed is what was seen of them. */
+static bool reads_known(const struct rpc_transaction *t)
+{
+    if (!t->chunk_map || t->dropped || t->chunk_map->cut)
+        return !t->chunk_map && !t->dropped;
+    return t->pending == 0 || (t->pub.reply_frame != 0 ? saw_no_read(t) : saw_its_end(t));
+}
+
+/* And of the chunks that a Reply, which there is none of, would return. */
+static bool writes_known(const struct rpc_transaction *t)
+{
+    const struct rpc_chunk_map *map = t->chunk_map;
+    bool all = map && !map->cut && seen(map, &map->reply) == map->reply.length;
+
+    if (!map || t->dropped)
+        return !t->dropped;
+    for (uint32_t i = 0; all && i < map->n_writes; i++)
+        all = seen(map, &map->writes[i]) == map->writes[i].length;
+    return all || (!map->cut && saw_its_end(t));
+}
+
 /* What its messages say of it as a whole. */
 static void conclude(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
@@ -266,7 +309,9 @@ static void conclude(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     pub->complete = t->call_complete && t->reply_complete;
     pub->offers_known = t->has_call && !rpc_offers_cut(t);
-    pub->returns_known = pub->reply_frame != 0 ? !t->reply_cut : pub->offers_known;
+    pub->reads_known = pub->offers_known && reads_known(t);
+    pub->returns_known =
+        pub->reply_frame != 0 ? !t->reply_cut : pub->offers_known && writes_known(t);
     pub->has_latency = t->has_call && pub->reply_frame != 0;
     pub->latency_ns = pub->has_latency ? pub->reply_time_ns - pub->call_time_ns : 0;
     if (pub->reply_frame < pub->call_frame && pub->latency_ns < 0) {

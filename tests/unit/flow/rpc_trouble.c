@@ -71,7 +71,8 @@ static void read_request_missing(void **state)
     assert_false(m->complete);
     assert_int_equal(m->n_rules, 1);
     assert_int_equal(m->rules[0], RPCRDMA_RULE_RPC_UNPLACED);
-    assert_int_equal(rpc_transaction(&rig, 2)->t.read_chunk_length, 0);
+    assert_false(rpc_transaction(&rig, 2)->t.reads_known);
+    assert_true(rpc_transaction(&rig, 2)->t.offers_known);
 
     write_call(4, HANDLE + 1, ADDRESS);
     psn = rpc_read_request(&rig, false, HANDLE + 1, ADDRESS, SIZE);
@@ -107,6 +108,7 @@ static void one_read_response_missing(void **state)
     assert_int_equal(m->arg[0][1], at + 4 * RIG_PMTU - 1);
     assert_false(rpc_transaction(&rig, 2)->t.complete);
     assert_int_equal(rpc_transaction(&rig, 2)->t.read_chunk_length, SIZE - RIG_PMTU);
+    assert_false(rpc_transaction(&rig, 2)->t.reads_known);
     assert_true(rpc_transaction(&rig, 2)->t.has_latency);
 }
 
@@ -319,8 +321,61 @@ static void an_invalidated_handle_takes_no_bytes(void **state)
     rpc_write(&rig, false, HANDLE, ADDRESS, buf.data, 100, RIG_PMTU, UINT32_MAX);
     rpcrdma_flow_end(rig.rig.flow);
     assert_int_equal(rpc_transaction(&rig, 40)->t.write_chunk_length, 0);
+    assert_false(rpc_transaction(&rig, 40)->t.returns_known);
     assert_true(rpc_has_rule(rpc_transaction(&rig, 42)->rules, rpc_transaction(&rig, 42)->n_rules,
                              RPCRDMA_RULE_RPC_NO_CALL));
+}
+
+/* What a Responder did not ask for before it replied, it did not read. What moved for a Call
+ * without Reply is known where nothing more could, or everything was captured until the end. */
+static void what_moved_is_known(void **state)
+{
+    const struct rpcrdma_transaction *t;
+    uint32_t psn;
+
+    (void)state;
+    write_call(2, HANDLE, ADDRESS);
+    plain_reply(2);
+    read_call(4, HANDLE, ADDRESS);
+    rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+    write_call(6, HANDLE + 1, ADDRESS);
+    write_call(8, HANDLE + 2, ADDRESS);
+    psn = rpc_read_request(&rig, false, HANDLE + 2, ADDRESS, SIZE);
+    for (uint32_t i = 0; i < 5; i++)
+        rpc_read_response(&rig, true, psn, i, whole.data + at + i * RIG_PMTU,
+                          i == 4 ? SIZE - 4 * RIG_PMTU : RIG_PMTU, i == 4);
+    rpcrdma_flow_end(rig.rig.flow);
+    t = &rpc_transaction(&rig, 2)->t;
+    assert_true(t->reads_known);
+    assert_int_equal(t->read_chunk_length, 0);
+    t = &rpc_transaction(&rig, 4)->t;
+    assert_false(t->returns_known); /* there is room for more */
+    assert_int_equal(t->write_chunk_length, SIZE);
+    t = &rpc_transaction(&rig, 8)->t;
+    assert_true(t->returns_known && t->reads_known);
+    assert_int_equal(t->read_chunk_length, SIZE);
+    t = &rpc_transaction(&rig, 6)->t;
+    assert_true(t->returns_known); /* there is no chunk that it would be in */
+    assert_false(t->reads_known);
+}
+
+static void what_moved_until_the_end_is_known(void **state)
+{
+    const struct rpcrdma_transaction *t;
+
+    (void)state;
+    write_call(2, HANDLE, ADDRESS);
+    read_call(4, HANDLE + 1, ADDRESS);
+    nudge(5);
+    rig_disconnect(&rig.rig, &rig.a, &rig.b);
+    rpcrdma_flow_end(rig.rig.flow);
+    t = &rpc_transaction(&rig, 2)->t;
+    assert_int_equal(t->reply_frame, 0);
+    assert_true(t->reads_known);
+    assert_int_equal(t->read_chunk_length, 0);
+    t = &rpc_transaction(&rig, 4)->t;
+    assert_true(t->returns_known);
+    assert_int_equal(t->write_chunk_length, 0);
 }
 
 /* The RPC message has another XID than its header: that is a finding, and no part is missing. */
@@ -386,6 +441,8 @@ int main(void)
         TEST(a_read_issued_again_from_the_middle),
         TEST(the_same_handle_again_and_again),
         TEST(an_invalidated_handle_takes_no_bytes),
+        TEST(what_moved_is_known),
+        TEST(what_moved_until_the_end_is_known),
         TEST(another_xid_inside),
         TEST(reply_cut_within_the_lists),
     };
