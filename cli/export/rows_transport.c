@@ -256,8 +256,10 @@ static void put_connection(struct rows *rows, const struct rpcrdma_connection *c
         row_int(row, COLUMN_CONNECTIONS_version, c->version);
     if (c->dialect)
         row_text(row, COLUMN_CONNECTIONS_dialect, c->dialect->name);
-    row_int(row, COLUMN_CONNECTIONS_threshold_call, c->threshold_call);
-    row_int(row, COLUMN_CONNECTIONS_threshold_reply, c->threshold_reply);
+    if (!rpcrdma_threshold_assumed(c, 0) && !rpcrdma_threshold_assumed(c, 1)) {
+        row_int(row, COLUMN_CONNECTIONS_threshold_call, c->threshold_call);
+        row_int(row, COLUMN_CONNECTIONS_threshold_reply, c->threshold_reply);
+    }
     if (c->path_mtu)
         row_int(row, COLUMN_CONNECTIONS_path_mtu, c->path_mtu);
     row_int(row, COLUMN_CONNECTIONS_first_time_ns, c->first_time_ns);

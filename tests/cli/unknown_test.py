@@ -105,6 +105,14 @@ class Unknown(command.CommandTest):
         self.assertGreater(len(rows), 0)
         self.assertIn(f', {len(rows)} whose size is not known\n', self.run_command('rpcs', '--summary', path))
 
+    def test_thresholds(self):
+        """Where what an end announced was not captured they are assumed, which SQL has no word for but NULL."""
+        key = 'threshold_call', 'threshold_reply'
+        without = self.only(lambda one: (found := roce.parse(one.data, one.length)) and found.dst_qpn != 1)
+        for path, want in ((capture(), (4096, 4096)), (without, (None, None)), (self.sent_by('client'), (None, None))):
+            rows = self.json('export', '--ndjson', '-', '--tables', 'connections', path)
+            self.assertEqual([tuple(row.get(one) for one in key) for row in rows], [want] * 2)
+
 
 if __name__ == '__main__':
     unittest.main(argv=['unknown_test'])
