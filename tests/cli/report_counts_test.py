@@ -254,7 +254,7 @@ class Page(CommandTest):
             self.assertIn(said[1:].replace(' ', ': ', 1), page)
 
     def test_not_known(self):
-        """Of one direction no latency is known, and none is 0."""
+        """Of one direction no latency is known, nor how much moved, and none is 0."""
         path = os.path.join(self.folder, 'one_way.pcap')
         pcap.write(path, [one for one in self.packets('roce-nfs3-mini') if one.data[26:30] == bytes((192, 168, 77, 11))])
         text = self.run_command('report', path)
@@ -264,11 +264,11 @@ class Page(CommandTest):
             named = [row for row in rows if row[0].isdigit()]
             self.assertTrue(named)
             for row in named:
-                self.assertEqual(row[3:8], ['-'] * 5)
+                self.assertEqual(row[2:8], ['-'] * 6)
             self.assertEqual({tuple(row[:5]) for row in rows if row[0] == '-'}, {('-',) * 5})
             rows = page.split(f'<h2>{table.capitalize()}</h2>')[1].split('</table>')[0].split('<tr>')[2:]
             for row in rows:
-                self.assertEqual(row.count('<td>-</td>'), 10)
+                self.assertEqual(row.count('<td>-</td>'), 11)
 
     def test_unread(self):
         """What of the input was not read stands in every form, as standard error has it, and nothing is healthy beyond it."""

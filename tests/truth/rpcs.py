@@ -62,9 +62,10 @@ class Comparison:
         same('call_length', padded(line.get('call_length', 0)), padded(sum(call['xdr'])))
         if not last:
             return
-        same('read_chunk_length', line['read_chunk_length'], sum(segment[1] for segment in call['read']))
         replies = client.replies[call['xid']]
         failed = call['xid'] in client.failed
+        if 'read_chunk_length' in line or replies:  # else it may not be known
+            same('read_chunk_length', line.get('read_chunk_length'), sum(segment[1] for segment in call['read']))
         same('reply_frame', 'reply_frame' in line, bool(replies) or failed)
         if not replies or failed:
             return
@@ -133,7 +134,7 @@ def differences(xprt, procedures, lines, lost):
     of sendings that were lost with their connection."""
     upto = sent_first(lines, xprt['sends'])
     got = {'recvs': sum('reply_frame' in call for call in upto),
-           'reply_bytes': sum(call['write_chunk_length'] + call['reply_chunk_length'] for call in upto)}
+           'reply_bytes': sum(call.get('write_chunk_length', 0) + call.get('reply_chunk_length', 0) for call in upto)}
     out = {key: (value, xprt[key]) for key, value in got.items() if xprt[key] != value}
     if {call['version'] for call in upto if call['program'] == 100003} == {3}:
         mine = per_procedure(upto)
