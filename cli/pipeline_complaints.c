@@ -112,6 +112,23 @@ static void doubt_clocks(const struct pipeline *pipeline)
           inputs[0], inputs[1], apart);
 }
 
+/* Files of one host, one after the other, or of two places by clocks that are far apart. */
+static void doubt_alike(struct pipeline *pipeline, const struct source_alike *alike)
+{
+    int64_t ns = alike->apart_ns;
+    char others[64] = "";
+
+    if (alike->pairs > 1)
+        snprintf(others, sizeof(others), " (and so have %" PRIu64 " more pairs of files)",
+                 alike->pairs - 1);
+    doubt(pipeline, pipeline->doubts,
+          "%s and %s, of which one ends before the other begins, have %" PRIu64
+          " packets alike, %.3f s apart%s: either they were sent again, or the clocks of the files "
+          "differ by that, and they count twice",
+          alike->first, alike->second, alike->packets, (ns < 0 ? -1.0 : 1.0) * (double)ns / 1e9,
+          others);
+}
+
 /* What somebody put one behind the other. Of files of their own, packets that are in two count
  * once, and all are put in order. */
 static void doubt_parts(const struct pipeline *pipeline)
@@ -178,6 +195,8 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
               "the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
               "lengths of time across that are wrong, or left out",
               own->set_back, own->set_back == 1 ? "" : "s", (double)own->set_back_ns / 1e9);
+    if (stats.alike.pairs > 0)
+        doubt_alike(pipeline, &stats.alike);
     if (own->parts.back > 0)
         doubt_parts(pipeline);
     if (early(pipeline) && !(own->files && own->files->inputs[0]))

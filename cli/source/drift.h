@@ -13,6 +13,7 @@ struct difference {
     uint16_t first, second; /* files */
     bool forward;
     bool same_id; /* IPv4's */
+    uint16_t id;  /* the first's */
     int64_t ns;   /* second's clock less first's */
     int64_t when; /* by first's clock */
 };

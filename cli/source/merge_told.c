@@ -21,9 +21,17 @@ bool merge_interface(const struct source *source, uint32_t number, struct source
 void merge_stats(const struct source *source, struct source_stats *out)
 {
     const struct merge *merge = (const struct merge *)source;
+    const struct overlap_doubt *doubt = &merge->overlap.doubt;
 
     parts_stats(merge->parts, merge->n_parts, out);
     out->packets = merge->frame;
+    out->alike = (struct source_alike){
+        .pairs = doubt->pairs,
+        .first = doubt->pairs > 0 ? merge->parts[doubt->first].path : NULL,
+        .second = doubt->pairs > 0 ? merge->parts[doubt->second].path : NULL,
+        .packets = doubt->packets,
+        .apart_ns = doubt->apart_ns,
+    };
 }
 
 /* What its clock is against the reference's: that file's name comes behind. */

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "source/alike.h"
 #include "source/clocks.h"
 #include "source/drift.h"
 #include "source/fingerprint.h"
@@ -18,17 +19,10 @@
 enum {
     DIFFERENCES_MOST = SAMPLES_IN_ALL, /* 6 MiB: clocks are known by then */
     GROUP_MOST = 8,                    /* files of which each is compared with each by one packet */
-    MATCHES_LEAST = 3,
-    MATCHES_APART = 16, /* of files whose clocks say that they do not overlap at all */
     /* of the payload: the headers of UDP and BTH, with a PSN, and 8 bytes more; or that of TCP.
      * Where less was captured of a packet it is nobody's copy */
     COMPARED_LEAST = 28,
-    SHARE_LEAST = 8, /* an eighth of what one of them has in the time of both */
 };
-
-static const int64_t SECOND = 1000000000;
-static const int64_t SPREAD_NS = 10000000; /* of the differences' middle half, and a thousandth of
-                                            * the time they are from, by which clocks drift */
 
 struct differences {
     struct difference *all;
@@ -36,6 +30,13 @@ struct differences {
     struct twins_pair *twins;
     size_t n_twins;
     int64_t *times; /* of all samples, file by file, ascending */
+};
+
+/* Each has its own differences, ALIKE_LEAST of them, or is one of twins: so there is room. */
+struct pairs {
+    struct clock_pair
+        *all; /* those that are known to share packets, and from the end the doubtful */
+    size_t n, n_doubtful, most;
 };
 
 static int by_key(const void *left, const void *right)
@@ -56,6 +57,7 @@ static void add_difference(struct differences *differences, const struct sample 
             .second = (uint16_t)b->file,
             .forward = a->forward,
             .same_id = a->id == b->id,
+            .id = a->id,
             .ns = time_less(b->time_ns, a->time_ns),
             .when = a->time_ns,
         };
@@ -123,92 +125,6 @@ static int by_pair(const void *left, const void *right)
 static int64_t middle(int64_t a, int64_t b)
 {
     return a / 2 + b / 2 + (a % 2 + b % 2) / 2;
-}
-
-/* How many of the times are before that. */
-static size_t before(const int64_t *times, size_t n, int64_t time_ns)
-{
-    size_t low = 0, high = n;
-
-    while (low < high) {
-        size_t half = low + (high - low) / 2;
-
-        if (times[half] < time_ns)
-            low = half + 1;
-        else
-            high = half;
-    }
-    return low;
-}
-
-/* How many packets of the one's sample could be in the other's, by time and by choice. */
-static double comparable(const struct differences *differences, const struct overlap_file *one,
-                         const struct overlap_file *other, int64_t ahead_ns)
-{
-    const int64_t *times = differences->times + one->times_from;
-    size_t n = before(times, one->sampled, time_plus(time_less(other->last_ns, ahead_ns), 1)) -
-               before(times, one->sampled, time_less(other->first_ns, ahead_ns));
-
-    return one->limit > other->limit ? (double)n * ((double)other->limit / (double)one->limit)
-                                     : (double)n;
-}
-
-/* The middle half of differences [from, to) of one direction, sorted, lies close together. */
-static bool close_together(const struct difference *all, size_t from, size_t to, int64_t during_ns)
-{
-    size_t n = to - from;
-
-    return n == 0 || time_less(all[to - 1 - n / 4].ns, all[from + n / 4].ns) <=
-                         time_plus(SPREAD_NS, during_ns / 1000);
-}
-
-/*
- * Whether differences [from, to) of one pair of files, sorted, speak of shared packets. Packets
- * that were retransmitted, and those that hosts send alike again and again, are equal too, one in
- * each file: they are few among all that both could have, and their times are not equally far
- * apart. Files that do not overlap by their own clocks may be the same host's, one after the other,
- * with packets retransmitted across the seam: those are no copies. Of a clock that far off there
- * must be many matches, and over most of a file. What was retransmitted has another IPv4
- * identification, where hosts set one: where most matches have, it takes many, in files that do
- * overlap.
- */
-static bool believable(const struct overlap *overlap, const struct differences *differences,
-                       size_t from, size_t to, int64_t offset_ns)
-{
-    const struct difference *all = differences->all;
-    const struct overlap_file *a = &overlap->files[all[from].first];
-    const struct overlap_file *b = &overlap->files[all[from].second];
-    size_t near = 0, n = to - from, turn, same = 0;
-    bool overlaps = a->first_ns < b->last_ns && b->first_ns < a->last_ns;
-    double first_could, second_could;
-    int64_t least = INT64_MAX, most = INT64_MIN, shorter;
-
-    for (size_t i = from; i < to; i++) {
-        if (all[i].ns < time_less(offset_ns, SECOND) || all[i].ns > time_plus(offset_ns, SECOND))
-            continue;
-        near++;
-        same += all[i].same_id;
-        least = all[i].when < least ? all[i].when : least;
-        most = all[i].when > most ? all[i].when : most;
-    }
-    if (near < MATCHES_LEAST || near < n - n / 4 ||
-        (same < near - near / 2 && (!overlaps || near < MATCHES_APART)))
-        return false;
-    first_could = comparable(differences, a, b, offset_ns);
-    second_could = comparable(differences, b, a, time_less(0, offset_ns));
-    if ((double)near * (int)SHARE_LEAST < (first_could < second_could ? first_could : second_could))
-        return false;
-    for (turn = from; turn < to && !all[turn].forward;)
-        turn++;
-    if (!close_together(all, from, turn, time_less(most, least)) ||
-        !close_together(all, turn, to, time_less(most, least)))
-        return false;
-    if (overlaps)
-        return true;
-    shorter = time_less(a->last_ns, a->first_ns);
-    if (time_less(b->last_ns, b->first_ns) < shorter)
-        shorter = time_less(b->last_ns, b->first_ns);
-    return near >= MATCHES_APART && time_less(most, least) >= shorter / 2;
 }
 
 /* The clocks' difference from sorted differences [from, to) of one pair. */
@@ -287,13 +203,29 @@ static void found(struct overlap *overlap, const struct clock_pair *pair)
     overlap->any = true;
 }
 
-/* Merges what both ways of comparing know; twins come first, their clock is one. Returns how many
- * pairs. */
-static size_t find_pairs(struct overlap *overlap, struct differences *differences,
-                         struct clock_pair *pairs)
+/* Notes one pair, of n differences, if they are of the same packets, or if that is not known. */
+static void compare_pair(struct overlap *overlap, const int64_t *times,
+                         const struct difference *all, size_t n, struct pairs *pairs)
+{
+    int64_t offset_ns = pair_offset(all, 0, n);
+    struct clock_pair pair = {all->first, all->second, (uint32_t)n, offset_ns, 0};
+    enum alike alike = alike_judge(overlap->files, times, all, n, offset_ns);
+
+    if (alike == ALIKE_NOT_KNOWN)
+        pairs->all[pairs->most - ++pairs->n_doubtful] = pair;
+    if (alike != ALIKE_SAME)
+        return;
+    pair.drift_ppb = drift_of(all, n);
+    found(overlap, &pair);
+    pairs->all[pairs->n++] = pair;
+}
+
+/* Merges what both ways of comparing know; twins come first, their clock is one. */
+static void find_pairs(struct overlap *overlap, struct differences *differences,
+                       struct pairs *pairs)
 {
     const struct difference *all = differences->all;
-    size_t n = 0, from = 0, to, twin = 0;
+    size_t from = 0, to, twin = 0;
 
     while (from < differences->n || twin < differences->n_twins) {
         const struct twins_pair *twins =
@@ -306,23 +238,15 @@ static size_t find_pairs(struct overlap *overlap, struct differences *difference
         twin += order <= 0;
         /* by chance few packets of two hosts have one time, and many have others */
         if (order <= 0 && twins->matches >= others) {
-            pairs[n] = (struct clock_pair){twins->first, twins->second,
-                                           UINT32_MAX / 2 + twins->matches, 0, 0};
+            pairs->all[pairs->n] = (struct clock_pair){twins->first, twins->second,
+                                                       UINT32_MAX / 2 + twins->matches, 0, 0};
             join(overlap, twins->first, twins->second);
-            found(overlap, &pairs[n++]);
+            found(overlap, &pairs->all[pairs->n++]);
         } else if (order >= 0) {
-            int64_t offset = pair_offset(all, from, to);
-
-            if (believable(overlap, differences, from, to, offset)) {
-                pairs[n] =
-                    (struct clock_pair){all[from].first, all[from].second, (uint32_t)(to - from),
-                                        offset, drift_of(&all[from], to - from)};
-                found(overlap, &pairs[n++]);
-            }
+            compare_pair(overlap, differences->times, &all[from], to - from, pairs);
         }
         from = to;
     }
-    return n;
 }
 
 static int64_t first_of(const struct overlap_file *file)
@@ -363,17 +287,37 @@ static void look_at_twins(struct overlap *overlap)
     }
 }
 
+/* Of files whose clocks others tell nothing is in doubt. */
+static void look_at_doubts(struct overlap *overlap, const struct pairs *pairs)
+{
+    struct overlap_doubt *doubt = &overlap->doubt;
+
+    for (size_t i = 1; i <= pairs->n_doubtful; i++) {
+        const struct clock_pair *pair = &pairs->all[pairs->most - i];
+
+        if (overlap->files[pair->first].reference == overlap->files[pair->second].reference ||
+            doubt->pairs++ > 0)
+            continue;
+        doubt->first = pair->first;
+        doubt->second = pair->second;
+        doubt->packets = pair->matches;
+        doubt->apart_ns = pair->offset_ns;
+    }
+}
+
 static bool judge_pairs(struct overlap *overlap, struct differences *differences)
 {
-    size_t most = differences->n / MATCHES_LEAST + differences->n_twins + 1;
-    struct clock_pair *pairs = malloc(most * sizeof(*pairs));
+    struct pairs pairs = {.most = differences->n / ALIKE_LEAST + differences->n_twins + 1};
     bool good;
 
-    if (!pairs)
+    pairs.all = malloc(pairs.most * sizeof(*pairs.all));
+    if (!pairs.all)
         return false;
     qsort(differences->all, differences->n, sizeof(*differences->all), by_pair);
-    good = clocks_set(overlap->files, overlap->n, pairs, find_pairs(overlap, differences, pairs));
-    free(pairs);
+    find_pairs(overlap, differences, &pairs);
+    good = clocks_set(overlap->files, overlap->n, pairs.all, pairs.n);
+    look_at_doubts(overlap, &pairs);
+    free(pairs.all);
     look_at_twins(overlap);
     return good;
 }

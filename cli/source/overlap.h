@@ -33,8 +33,19 @@ struct overlap_file {
         all_last_ns; /* of a `twin`: the earliest and latest of all that have it */
     /* its sample of packets: how many, where their times are, and which keys are in it */
     size_t sampled, times_from;
+    size_t repeated;     /* and how many are left out, as the file has them more than once: */
+    int64_t repeated_ns; /* the second mostly so long after the first */
     uint64_t limit;
     uint32_t cut; /* least IP payload captured of a packet that was cut; UINT32_MAX: none */
+};
+
+/* Pairs of files that have packets alike, though by their clocks one ends before the other begins:
+ * whether they are the same packets is not known. */
+struct overlap_doubt {
+    size_t pairs;
+    size_t first, second; /* files of the first pair */
+    size_t packets;       /* alike, of their samples */
+    int64_t apart_ns;     /* the second's clock less the first's, if they are the same */
 };
 
 struct overlap {
@@ -42,6 +53,7 @@ struct overlap {
     size_t n;
     bool any;               /* some share packets */
     struct replays replays; /* these are no packets that files share */
+    struct overlap_doubt doubt;
     uint32_t most; /* payload bytes that each file that shares has of a packet: compare no more */
 };
 

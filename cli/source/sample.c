@@ -6,6 +6,7 @@
 
 #include "source/fingerprint.h"
 #include "source/source.h"
+#include "times.h"
 
 enum {
     SAMPLE_BYTES = 64,  /* of the payload: transport headers with their sequence numbers */
@@ -54,9 +55,13 @@ static uint32_t *place(struct samples *samples, uint64_t key)
 static void add(struct samples *samples, const struct sample *sample)
 {
     uint32_t *at = place(samples, sample->key);
+    struct sample *before;
 
     if (*at != 0) {
-        samples->all[samples->from + *at - 1].several = true;
+        before = &samples->all[samples->from + *at - 1];
+        if (!before->several) /* how much later, from now on */
+            before->time_ns = time_less(sample->time_ns, before->time_ns);
+        before->several = true;
         return;
     }
     samples->all[samples->n++] = *sample;
@@ -105,14 +110,33 @@ static void take_packet(struct samples *samples, struct overlap_file *file, uint
             &(struct sample){key, packet->time_ns, number, print.id, print.forward, false});
 }
 
-static void drop_several(struct samples *samples)
+static int by_time(const void *left, const void *right)
 {
-    size_t kept = samples->from;
+    const struct sample *a = left, *b = right;
 
-    for (size_t i = samples->from; i < samples->n; i++)
-        if (!samples->all[i].several)
-            samples->all[kept++] = samples->all[i];
-    samples->n = kept;
+    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+/* Puts them behind the others, and forgets them. */
+static void drop_several(struct samples *samples, struct overlap_file *file)
+{
+    struct sample *own = samples->all + samples->from;
+    size_t n = samples->n - samples->from, kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct sample one = own[i];
+
+        if (one.several)
+            continue;
+        own[i] = own[kept];
+        own[kept++] = one;
+    }
+    file->repeated = n - kept;
+    if (file->repeated > 0) {
+        qsort(own + kept, file->repeated, sizeof(*own), by_time);
+        file->repeated_ns = own[kept + file->repeated / 2].time_ns;
+    }
+    samples->n = samples->from + kept;
 }
 
 bool samples_take(struct samples *samples, struct overlap_file *file, uint32_t number,
@@ -142,7 +166,7 @@ bool samples_take(struct samples *samples, struct overlap_file *file, uint32_t n
     }
     source_close(source);
     twins_file_end(&samples->twins);
-    drop_several(samples);
+    drop_several(samples, file);
     file->sampled = samples->n - samples->from;
     file->times_from = samples->from;
     file->limit = samples->limit;

@@ -20,7 +20,7 @@ enum { SAMPLES_IN_ALL = 1 << 18 }; /* 6 MiB */
 
 struct sample {
     uint64_t key;
-    int64_t time_ns;
+    int64_t time_ns; /* of `several`: from the first to the second */
     uint32_t file;
     uint16_t id; /* IPv4's */
     bool forward, several;

@@ -102,6 +102,15 @@ struct source_interface {
                          file or of several, count the same packets. 0: not known */
 };
 
+/* Pairs of files that have packets alike, though by their clocks one ends before the other begins:
+ * what is in both may count twice, or was sent again. */
+struct source_alike {
+    uint64_t pairs;
+    const char *first, *second; /* files of one of the pairs, valid as long as the source is */
+    uint64_t packets;           /* that were seen to be alike in them */
+    int64_t apart_ns;           /* the second's time of one less the first's */
+};
+
 /* What was lost before it came here. A source that cannot count says so: unknown is not 0. */
 struct source_stats {
     uint64_t packets; /* given out so far */
@@ -118,6 +127,7 @@ struct source_stats {
     int64_t end_ns;          /* whatever it says; of several files the latest */
     uint64_t read, size;     /* bytes of the files, as they are stored: of `size` so many were read.
                               * 0: not known */
+    struct source_alike alike;
 };
 
 struct source;

@@ -236,6 +236,57 @@ class Several(command.CommandTest):
                         last = max(json.loads(line)['frame'] for line in shown)
                         self.assertLessEqual(last, len(packets) + without_ip)
 
+    def changed(self, packets, snap=None, numbered=True, later=0):
+        """Cut, without IPv4's identification, at another time."""
+        out = []
+        for one in packets:
+            data = bytearray(one.data[:snap])
+            if not numbered and data[12:14] == IP[0]:
+                data[18:20] = bytes(2)
+            out.append(one._replace(data=bytes(data), time_ns=one.time_ns + later))
+        return out
+
+    def test_clocks_that_do_not_overlap(self):
+        """By their clocks one ends before the other begins: packets in common are found all the same."""
+        for name, share in (('roce-nfs3-mini', 20), ('roce-nfs3-mini', 80), ('roce-nfs41-callback', 20),
+                            ('iwarp-nfs3-mini', 20)):
+            packets = [one for one in self.packets(name) if one.data[12:14] in IP]
+            size = len(packets)
+            for how in ({}, {'snap': 128}, {'snap': 96}, {'numbered': False}):
+                same = self.changed(packets, **how)
+                whole = self.untimed(self.decode(self.write('whole.pcap', same)))
+                first, second = same[:size * (100 + share) // 200], same[size * (100 - share) // 200:]
+                for seconds in (3600, -3600, 86400):
+                    paths = (self.write('first.pcap', first),
+                             self.write('second.pcap', self.changed(second, later=seconds * SECOND)))
+                    with self.subTest(name, share=share, how=how, seconds=seconds):
+                        self.assertEqual(self.untimed(self.decode(*paths, errors=2)), whole)
+                        self.assertEqual(self.offset_said(), seconds)
+
+    def test_too_few_to_tell(self):
+        """Ten packets that are alike at the seam, all equally late: the same ones by another clock, or sent again?"""
+        packets, half = self.packets('roce-nfs3-mini'), len(self.packets('roce-nfs3-mini')) // 2
+        first = self.write('first.pcap', packets[:half + 5])
+        second = self.write('second.pcap', self.changed(packets[half - 5:], later=3600 * SECOND))
+        problem, = json.loads(self.run_command('report', '--json', first, second, errors=1))['problems']
+        self.assertRegex(problem, r'first.pcap and \S*second.pcap, of which one ends before the other begins, have \d+ packets '
+                         r'alike, 3600.000 s apart: either they were sent again, or the clocks of the files differ')
+        self.run_command('report', '-q', first, second)
+        # a third file tells
+        clock = self.write('clock.pcap', packets)
+        self.run_command('rpcs', first, second, clock, errors=3)
+        self.assertNotIn('alike', self.stderr)
+
+    def test_a_ring_of_what_comes_twice(self):
+        """Captured at two interfaces at once, the later 1 ms behind: what is alike at a seam is no clock's difference."""
+        for name in ('roce-nfs3-mini', 'roce-nfs41-callback', 'iwarp-nfs41-mini'):
+            for numbered in (True, False):
+                once = self.changed(self.packets(name), numbered=numbered)
+                twice = sorted(once + self.changed(once, later=10**6), key=lambda one: one.time_ns)
+                whole = self.decode(self.write('whole.pcap', twice))
+                for n in (2, 3, 7):
+                    self.assertEqual(self.decode(*self.ring(twice, n)), whole)
+
     def test_drift(self):
         """A clock that runs faster or slower is told by how much; one that does not is told no drift."""
         packets = self.packets('roce-nfs41-callback')
