@@ -427,10 +427,10 @@ static void add_bytes(struct group *g, const struct rpcrdma_transaction *t)
 
     g->call_bytes += t->call_length;
     g->reply_bytes += t->reply_length;
-    g->call_known += call;
-    g->reply_known += reply;
-    g->read_known += t->reads_known;
-    g->write_known += t->returns_known;
+    g->call_known |= call;
+    g->reply_known |= reply;
+    g->read_known |= t->reads_known;
+    g->write_known |= t->returns_known;
     if (t->reads_known)
         g->read_bytes += t->read_chunk_length;
     if (t->returns_known)

@@ -37,6 +37,7 @@ struct group {
     int64_t interval; /* number, from 0 */
     bool begun;
     bool reverse;                    /* all are from server to client */
+    bool call_known, reply_known, read_known, write_known; /* its bytes: of an RPC at least */
     bool unnamed; /* some may be of another operation: their Call was cut, or not captured */
     int64_t time_ns;                 /* of the first */
     uint32_t connection;             /* that all are of; 0: several */
@@ -47,9 +48,8 @@ struct group {
     uint64_t status_unknown;      /* answered, and whether it failed is not known */
     uint64_t call_bytes, reply_bytes;
     uint64_t read_bytes, write_bytes; /* of data, in chunks: towards the server, the client */
-    uint64_t call_known, reply_known, read_known, write_known; /* RPCs of which these have it */
-    uint64_t lengths_unknown; /* RPCs of which one of them is not known */
-    uint64_t sizes_unknown;   /* of these, with Call and Reply: the size of one */
+    uint64_t lengths_unknown;         /* RPCs of which one of them is not known */
+    uint64_t sizes_unknown;           /* of these, with Call and Reply: the size of one */
     struct latency latency;
     uint64_t n_phases; /* RPCs whose phases are known: their sums */
     struct rpcrdma_phases phases;
@@ -162,7 +162,7 @@ static inline bool group_errors_unknown(const struct group *group)
 /* How many bytes its Calls and Replies have is known: of some, at least. */
 static inline bool group_bytes_known(const struct group *group)
 {
-    return group->call_known > 0 && group->reply_known > 0;
+    return group->call_known && group->reply_known;
 }
 
 /* It is one thing, and the capture has its name: not "?", nor "(others)". */

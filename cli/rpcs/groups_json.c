@@ -21,13 +21,13 @@ void latency_json(struct json *json, struct json_key key, const struct latency *
 /* Sums of what is known, and of how many RPCs it is not all. */
 static void bytes_json(struct json *json, const struct group *g)
 {
-    if (g->call_known > 0)
+    if (g->call_known)
         json_number(json, KEY(call_length), g->call_bytes);
-    if (g->reply_known > 0)
+    if (g->reply_known)
         json_number(json, KEY(reply_length), g->reply_bytes);
-    if (g->read_known > 0)
+    if (g->read_known)
         json_number(json, KEY(read_chunk_length), g->read_bytes);
-    if (g->write_known > 0)
+    if (g->write_known)
         json_number(json, KEY(write_chunk_length), g->write_bytes);
     json_number(json, KEY(lengths_unknown), g->lengths_unknown);
 }

@@ -31,10 +31,10 @@ void group_merge(struct group *into, const struct group *from)
     into->reply_bytes += from->reply_bytes;
     into->read_bytes += from->read_bytes;
     into->write_bytes += from->write_bytes;
-    into->call_known += from->call_known;
-    into->reply_known += from->reply_known;
-    into->read_known += from->read_known;
-    into->write_known += from->write_known;
+    into->call_known |= from->call_known;
+    into->reply_known |= from->reply_known;
+    into->read_known |= from->read_known;
+    into->write_known |= from->write_known;
     into->lengths_unknown += from->lengths_unknown;
     into->sizes_unknown += from->sizes_unknown;
     latency_merge(&into->latency, &from->latency);
