@@ -173,14 +173,15 @@ static void summary(const struct sanitize *s)
                  plural(track->memory_limit));
 }
 
-/* Who wants to share a capture of NFS has none then, which a script must see. */
+/* Who wants to share a capture of NFS has none then, which a script must see. But not where no more
+ * could be written, or was wanted. */
 static void look_for_result(struct sanitize *s)
 {
     const struct sanitize_track *track = &s->track;
     bool iwarp = track->dropped[DROP_IWARP] > 0;
     bool none = s->files.packets == 0 && (iwarp || track->found);
 
-    if (s->status != EXIT_DONE || interrupt_seen() ||
+    if (s->status != EXIT_DONE || interrupt_seen() || s->files.failed ||
         !(none || (track->messages && track->ours == 0)))
         return;
     complain("%s%s: %s: %s", options_input(s->options), options_and_others(s->options),

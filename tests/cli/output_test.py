@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Output that cannot be written."""
+import contextlib
 import os
+import struct
 import subprocess
 
 import command
@@ -136,6 +138,28 @@ class Output(command.CommandTest):
                 self.assertEqual(os.read(read, 4), b'\x0a\x0d\x0d\x0a')
                 os.close(read)
                 self.assertEqual((some.stderr.read(), some.wait(60)), (b'', 0), arguments)
+
+    def test_reader_goes_away_before_packets(self):
+        """sanitize has packets in hand, and has written none: that is no capture that it cannot take apart."""
+        with open(command.capture('roce-long-call'), 'rb') as file:
+            data = file.read()
+        at, ends = 24, []
+        for _ in range(30):
+            at += 16 + struct.unpack('<I', data[at + 8:at + 12])[0]
+            ends.append(at)
+        for end in ends:
+            read, write = os.pipe()
+            with subprocess.Popen([command.RPCRDMA, 'sanitize', '-q', '-o', '-', '-'], stdin=subprocess.PIPE, stdout=write,
+                                  stderr=subprocess.PIPE) as run:
+                os.close(write)
+                run.stdin.write(data[:end])
+                run.stdin.flush()
+                os.read(read, 4)
+                os.close(read)
+                with contextlib.suppress(BrokenPipeError):
+                    run.stdin.write(data[end:])
+                    run.stdin.close()
+                self.assertEqual((run.stderr.read(), run.wait(60)), (b'', 0))
 
     def test_reading_stops_with_the_reader(self):
         """An endless capture into a closed pipe ends."""
