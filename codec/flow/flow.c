@@ -311,7 +311,7 @@ pairing_answer(struct rpcrdma_flow *flow, struct flow_direction *dir, const stru
 {
     response(flow, dir, op);
     dir = flow_direction_seen(flow->streams, op);
-    if (dir && dir->paired && dir->guess_frame != 0)
+    if (dir && dir->paired && dir->guess)
         flow_follow_guess(flow, dir);
     return dir;
 }

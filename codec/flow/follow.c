@@ -167,13 +167,13 @@ void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
 RPCRDMA_RARE void flow_follow_guess(struct rpcrdma_flow *flow, struct flow_direction *dir)
 {
     struct flow_direction *asked = flow_conn_direction(dir->conn, 1 - dir->index);
-    const struct rpcrdma_op ack = {.kind = RPCRDMA_OP_ACK,
-                                   .seq = dir->guess_seq,
-                                   .frame = dir->guess_frame,
-                                   .time_ns = dir->guess_ns};
+    const struct flow_guess guess = *dir->guess;
+    const struct rpcrdma_op ack = {
+        .kind = RPCRDMA_OP_ACK, .seq = guess.seq, .frame = guess.frame, .time_ns = guess.ns};
 
-    dir->guess_frame = 0;
-    if (asked->id == dir->guess && asked->delivery &&
+    flow_release(&flow->context.memory, dir->guess, sizeof(*dir->guess));
+    dir->guess = NULL;
+    if (guess.frame != 0 && asked->id == guess.id && asked->delivery &&
         flow_delivery_answer(&flow->context.memory, asked->delivery, NULL, &ack))
         delivered(flow, dir->conn);
 }

@@ -105,14 +105,15 @@ void conn_pair_request(struct flow_conns *conns, struct flow_direction *dir, uin
 }
 
 /* It may answer requests of the direction that has this id: the next one will show it. */
-static void guess(struct flow_direction *dir, uint64_t id, const struct rpcrdma_op *op)
+static void guess(struct flow_conns *conns, struct flow_direction *dir, uint64_t id,
+                  const struct rpcrdma_op *op)
 {
     bool ack = op->kind == RPCRDMA_OP_ACK && !(op->flags & RPCRDMA_OP_ACK_OR_NAK);
 
-    dir->guess = id;
-    dir->guess_frame = ack ? op->frame : 0;
-    dir->guess_ns = op->time_ns;
-    dir->guess_seq = op->seq;
+    if (!dir->guess)
+        dir->guess = flow_alloc(&conns->context->memory, sizeof(*dir->guess));
+    if (dir->guess)
+        *dir->guess = (struct flow_guess){id, ack ? op->frame : 0, op->time_ns, op->seq};
 }
 
 bool conn_pair_response(struct flow_conns *conns, struct flow_direction *dir,
@@ -130,8 +131,8 @@ bool conn_pair_response(struct flow_conns *conns, struct flow_direction *dir,
         return false;
     }
     /* 24 bits match by chance once in 16 million: after many answers to other things, twice */
-    if (dir->responses_unpaired > FEW && dir->guess != other->id) {
-        guess(dir, other->id, op);
+    if (dir->responses_unpaired > FEW && !(dir->guess && dir->guess->id == other->id)) {
+        guess(conns, dir, other->id, op);
         return false;
     }
     return conn_pair(conns, dir, other);

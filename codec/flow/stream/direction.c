@@ -224,6 +224,7 @@ void flow_direction_free(struct flow_streams *streams, struct flow_direction *di
     flow_release(&streams->context->memory, s->gaps, sizeof(*s->gaps));
     stream_reads_free(streams, s);
     flow_delivery_free(&streams->context->memory, dir->delivery);
+    flow_release(&streams->context->memory, dir->guess, sizeof(*dir->guess));
     flow_release(&streams->context->memory, s, sizeof(*s));
 }
 

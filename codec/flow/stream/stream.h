@@ -46,6 +46,15 @@ struct flow_path {
 
 struct flow_conn;
 
+/* A direction that an answer seemed to name, after many that named none; and that answer, where it
+ * is an Ack, which says what had arrived then. */
+struct flow_guess {
+    uint64_t id;
+    uint64_t frame; /* 0: it is no Ack */
+    int64_t ns;
+    uint32_t seq;
+};
+
 /* What each packet looks at comes first: of many connections it is not in the processor's cache. */
 struct flow_direction {
     struct flow_path path;
@@ -75,11 +84,7 @@ struct flow_direction {
 
     /* set by the stage of connections */
     uint32_t responses_unpaired; /* that named no known request */
-    uint64_t guess;              /* the direction that one of them seemed to name, */
-    uint64_t guess_frame;        /* and that one, */
-    int64_t guess_ns;
-    uint32_t guess_seq; /* where it is an Ack, which says what had arrived then; else guess_frame is
-                         * 0 */
+    struct flow_guess *guess;    /* what one of them seemed to name; NULL: nothing. Owned */
 };
 
 /* A whole Send, put together; or the part of it that was captured (caplen < len). */
