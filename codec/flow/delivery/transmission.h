@@ -314,7 +314,7 @@ struct flow_delivery {
     bool unheard : 1;      /* something was sent again, and its receiver has sent nothing since */
     bool stepped : 1; /* Acks of what has not passed went on by FEW_MISSING PSNs at most each */
     bool held : 1;    /* what was answered is kept, however long ago */
-    bool loose;            /* `next` is a lower bound */
+    bool loose : 1;   /* `next` is a lower bound */
     bool repeating;        /* what is being sent is being retransmitted */
     bool copied;           /* the packet in hand was seen elsewhere before */
     bool repeats;          /* the packet in hand does: */
