@@ -168,13 +168,11 @@ RPCRDMA_RARE void flow_follow_guess(struct rpcrdma_flow *flow, struct flow_direc
 {
     struct flow_direction *asked = flow_conn_direction(dir->conn, 1 - dir->index);
     const struct flow_guess guess = *dir->guess;
-    const struct rpcrdma_op ack = {
-        .kind = RPCRDMA_OP_ACK, .seq = guess.seq, .frame = guess.frame, .time_ns = guess.ns};
 
     flow_release(&flow->context.memory, dir->guess, sizeof(*dir->guess));
     dir->guess = NULL;
     if (guess.frame != 0 && asked->id == guess.id && asked->delivery &&
-        flow_delivery_answer(&flow->context.memory, asked->delivery, NULL, &ack))
+        flow_delivery_acked(asked->delivery, guess.seq, guess.frame, guess.ns))
         delivered(flow, dir->conn);
 }
 

@@ -232,3 +232,16 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         ahead_of_data(memory, d, op, at);
     return transmission_answered(d, at, op->frame, op->time_ns, INT64_MAX);
 }
+
+RPCRDMA_RARE bool flow_delivery_acked(struct flow_delivery *d, uint32_t psn, uint64_t frame,
+                                      int64_t time_ns)
+{
+    uint64_t at = d->started ? position_of_psn(d, psn) : 0;
+
+    if (!d->started || at >= d->next || at + ANOTHER_QP < d->next)
+        return false;
+    d->acked = true;
+    if (!d->acks)
+        transmission_first_ack(d);
+    return transmission_answered(d, at, frame, time_ns, INT64_MAX);
+}
