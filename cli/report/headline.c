@@ -165,7 +165,7 @@ static int64_t share(const struct rpcrdma_phases *phases, int which)
 /* Of most Calls no Ack was captured: how long they were on their way is in the server's share. */
 static bool ways_unknown(const struct report *r)
 {
-    return r->n_spent_call < r->n_spent / 2;
+    return r->n_spent_call * 2 < r->n_spent;
 }
 
 /* Who took most of the time, and for what: what an engineer asks next. */

@@ -68,8 +68,8 @@ class Unseen(ConversationTest):
             self.assertIn('lost-to-client', causes)
 
     def test_no_acks(self):
-        """Of Calls that no Ack of was captured nobody knows how long they were on their way: no 0 % is said of it, and no healthy
-        network."""
+        """Without the Acks of Calls it is not known how long these were on their way: the report does not say 0 %, nor that the network
+        kept nobody waiting."""
         def talk(c, acks):
             for _ in range(60):
                 xid = c.call(rule_talk.NULL)
