@@ -125,6 +125,13 @@ static enum input_status fill_directly(struct input *in, size_t n)
     return INPUT_OK;
 }
 
+static void drop_buffer(struct input *in)
+{
+    free(in->buffer);
+    in->buffer = NULL;
+    in->buffer_size = 0;
+}
+
 /* The next slot becomes the window, with what is left of the one before copied to its front; or,
  * where that is much, both go to the buffer. */
 static bool take_slot(struct input *in, uint8_t *bytes, size_t n)
@@ -146,6 +153,8 @@ static bool take_slot(struct input *in, uint8_t *bytes, size_t n)
     in->base += in->pos;
     in->pos = 0;
     in->end = left + n;
+    if (in->buffer)
+        drop_buffer(in);
     ahead_done(in->ahead, false);
     return true;
 }
@@ -236,9 +245,7 @@ bool input_read_at(struct input *in, uint8_t *to, size_t n, uint64_t offset)
 
 void input_let_go(struct input *in)
 {
-    free(in->buffer);
-    in->buffer = NULL;
-    in->buffer_size = 0;
+    drop_buffer(in);
     in->data = NULL;
     in->base += in->pos;
     in->feed->offset = in->base;
