@@ -14,7 +14,8 @@ struct flow_delivery *flow_delivery_new(struct flow_memory *memory)
         return NULL;
     d->ring = d->first_records;
     d->size = RECORDS_FIRST;
-    d->recent = (struct recents){d->first_recent, RECENT_FIRST};
+    d->recent = d->first_recent;
+    d->recent_size = RECENT_FIRST;
     return d;
 }
 
@@ -62,8 +63,8 @@ void flow_delivery_fetch_next(const struct flow_delivery *d, const struct flow_d
     enum { PSN = 0xffffff };
 
     flow_fetch(transmission_record(d, d->count), sizeof(*d->ring));
-    flow_fetch(recent_slot(&d->recent, (uint32_t)d->next & PSN), sizeof(*d->recent.at));
-    flow_fetch(recent_slot(&d->recent, (uint32_t)back->next & PSN), sizeof(*d->recent.at));
+    flow_fetch(recent_slot(d, (uint32_t)d->next & PSN), sizeof(*d->recent));
+    flow_fetch(recent_slot(d, (uint32_t)back->next & PSN), sizeof(*d->recent));
 }
 
 static uint64_t near(const struct flow_delivery *d, uint32_t seq, bool psn)

@@ -11,23 +11,26 @@
 /* Twice as many slots. Of two in one the later stays. */
 static bool grow(struct flow_memory *memory, struct flow_delivery *d)
 {
-    struct recents *recents = &d->recent, bigger = {.size = 2 * recents->size};
+    struct recent *before = d->recent, *bigger;
+    uint32_t size = d->recent_size;
 
-    bigger.at = flow_alloc(memory, bigger.size * sizeof(*bigger.at));
-    if (!bigger.at)
+    bigger = flow_alloc(memory, 2 * size * sizeof(*bigger));
+    if (!bigger)
         return false;
-    for (uint32_t i = 0; i < recents->size; i++)
-        if (recents->at[i].set)
-            *recent_slot(&bigger, recents->at[i].seq) = recents->at[i];
-    recents_free(memory, d);
-    *recents = bigger;
+    d->recent = bigger;
+    d->recent_size = 2 * size;
+    for (uint32_t i = 0; i < size; i++)
+        if (before[i].set)
+            *recent_slot(d, before[i].seq) = before[i];
+    if (before != d->first_recent)
+        flow_release(memory, before, size * sizeof(*before));
     return true;
 }
 
 void recents_free(struct flow_memory *memory, struct flow_delivery *d)
 {
-    if (d->recent.at != d->first_recent)
-        flow_release(memory, d->recent.at, d->recent.size * sizeof(*d->recent.at));
+    if (d->recent != d->first_recent)
+        flow_release(memory, d->recent, d->recent_size * sizeof(*d->recent));
 }
 
 /* Where this packet is, or will be: not in place of another one that passed a moment ago, as long
@@ -35,12 +38,10 @@ void recents_free(struct flow_memory *memory, struct flow_delivery *d)
 RPCRDMA_RARE static struct recent *place(struct flow_memory *memory, struct flow_delivery *d,
                                          const struct recent *now)
 {
-    struct recents *recents = &d->recent;
-
     for (;;) {
-        struct recent *r = recent_slot(recents, now->seq);
+        struct recent *r = recent_slot(d, now->seq);
 
-        if (!r->set || r->seq == now->seq || recents->size >= recents_most(d) ||
+        if (!r->set || r->seq == now->seq || d->recent_size >= recents_most(d) ||
             now->time_ns - r->time_ns > MOMENT_NS || !grow(memory, d))
             return r;
     }
@@ -53,7 +54,7 @@ bool origin_counts(const struct flow_delivery *d)
 
 bool origin_passed_before(const struct flow_delivery *d, uint32_t seq, int64_t time_ns)
 {
-    const struct recent *r = recent_slot(&d->recent, seq);
+    const struct recent *r = recent_slot(d, seq);
 
     return r->set && r->seq == seq && r->time_ns < time_ns;
 }
@@ -149,7 +150,7 @@ RPCRDMA_RARE bool origin_twice_anywhere(struct flow_memory *memory, struct flow_
 {
     d->copied = false;
     if (d->tap != 0) {
-        const struct recent *r = recent_slot(&d->recent, now->seq);
+        const struct recent *r = recent_slot(d, now->seq);
 
         if (!d->taps && r->set && r->seq == now->seq && r->kind == now->kind && r->id == now->id &&
             r->tap != 0 && r->tap != d->tap)

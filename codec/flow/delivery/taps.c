@@ -49,9 +49,9 @@ void taps_begin(struct flow_memory *memory, struct flow_delivery *d, uint8_t fir
     d->taps->tap[0] = first;
     d->taps->tap[1] = d->tap;
     d->taps->first_at[0] = d->requests;
-    for (uint32_t i = 0; i < d->recent.size; i++) /* what is on its way now */
-        if (d->recent.at[i].set)
-            *slot(d->taps, &d->recent.at[i]) = d->recent.at[i];
+    for (uint32_t i = 0; i < d->recent_size; i++) /* what is on its way now */
+        if (d->recent[i].set)
+            *slot(d->taps, &d->recent[i]) = d->recent[i];
 }
 
 void taps_free(struct flow_memory *memory, struct flow_delivery *d)

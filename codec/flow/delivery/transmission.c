@@ -25,7 +25,7 @@ RPCRDMA_RARE static void grow(struct flow_memory *memory, struct flow_delivery *
     if (d->ring != d->first_records)
         flow_release(memory, d->ring, d->size * sizeof(*bigger));
     d->ring = bigger;
-    d->size = size;
+    d->size = (uint16_t)size;
     d->begin = 0;
 }
 
@@ -42,9 +42,9 @@ RPCRDMA_HOT struct transmission *transmission_room(struct flow_memory *memory,
     if (d->count == d->size && d->size < RECORDS_MOST && wanted(d, time_ns))
         grow(memory, d);
     if (d->count == d->size) {
-        d->begin = (d->begin + 1) & (d->size - 1);
+        d->begin = (uint16_t)((d->begin + 1) & (d->size - 1));
         d->count--;
-        d->pending -= d->pending > 0;
+        d->pending = (uint16_t)(d->pending - (d->pending > 0));
     }
     if (d->taps)
         taps_forget(d, transmission_record(d, d->count));
@@ -299,7 +299,7 @@ static RPCRDMA_INLINE int64_t answered_after(struct flow_delivery *d, int64_t de
                                              bool asked, int64_t waits_ns)
 {
     if (once && (d->fastest_ns == 0 ? asked && delay < waits_ns : delay < d->fastest_ns))
-        d->fastest_ns = delay;
+        d->fastest_ns = delay < UINT32_MAX ? (uint32_t)delay : UINT32_MAX;
     if (RPCRDMA_SELDOM(!asked) && once)
         return delay < d->fastest_ns ? delay : d->fastest_ns;
     return transmission_way_ns(d, delay, waits_ns);
@@ -342,7 +342,7 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
     }
     if (end > was)
         d->answered_ns = time_ns;
-    d->pending = end;
+    d->pending = (uint16_t)end;
     return end > was;
 }
 

@@ -155,12 +155,6 @@ struct originals {
     uint32_t size;         /* a power of two, or 0 */
 };
 
-/* The latest packets, by a hash of their sequence numbers. */
-struct recents {
-    struct recent *at; /* first_recent, or owned */
-    uint32_t size;     /* a power of two */
-};
-
 /* Responses [first, end) were missing as a later one passed. */
 struct response_gap {
     uint64_t first, end;
@@ -287,10 +281,11 @@ struct flow_delivery {
     int64_t sent_ns;
     int64_t progress_ns;       /* of the last packet that was not sent before */
     struct transmission *ring; /* first_records, or owned */
-    uint32_t size, begin, count;
-    uint32_t pending; /* index from begin: before it, all were delivered */
-    struct recents recent;
-    int64_t fastest_ns;    /* from a packet to its answer; 0: not known */
+    uint16_t size, begin, count;
+    uint16_t pending;      /* index from begin: before it, all were delivered */
+    struct recent *recent; /* first_recent, or owned: the latest packets, by a hash of their */
+    uint32_t recent_size;  /* sequence numbers; a power of two */
+    uint32_t fastest_ns;   /* from a packet to its answer; 0: not known */
     int64_t answered_ns;   /* when the latest answer passed that acknowledged more */
     uint64_t answer_next;  /* responses: position expected */
     uint64_t requests;     /* packets that were not seen before */
@@ -328,6 +323,9 @@ struct flow_delivery {
     struct transmission first_records[RECORDS_FIRST];
     struct recent first_recent[RECENT_FIRST];
 };
+#if UINTPTR_MAX == UINT64_MAX
+_Static_assert(sizeof(struct flow_delivery) <= 680, "each connection has two");
+#endif
 
 /* Zero where there is nothing of it. */
 static inline const struct extra *delivery_extra(const struct flow_delivery *d)
@@ -562,9 +560,9 @@ void originals_free(struct flow_memory *memory, struct flow_delivery *d);
 /* origin.c */
 enum origin { ORIGIN_AGAIN, ORIGIN_LATE };
 /* The high bits of a hash. */
-static inline struct recent *recent_slot(const struct recents *recents, uint32_t seq)
+static inline struct recent *recent_slot(const struct flow_delivery *d, uint32_t seq)
 {
-    return &recents->at[(uint64_t)(seq * UINT32_C(2654435761)) * recents->size >> 32];
+    return &d->recent[(uint64_t)(seq * UINT32_C(2654435761)) * d->recent_size >> 32];
 }
 /* The most slots that there may be: more where much comes twice, for it may come late. */
 static inline uint32_t recents_most(const struct flow_delivery *d)
@@ -578,11 +576,11 @@ static inline uint32_t recents_most(const struct flow_delivery *d)
 static inline struct recent *recent_free(const struct flow_delivery *d, uint32_t seq,
                                          int64_t time_ns)
 {
-    struct recent *r = !d->taps ? recent_slot(&d->recent, seq) : NULL;
+    struct recent *r = !d->taps ? recent_slot(d, seq) : NULL;
 
     return r && r->set &&
                    (r->seq == seq ||
-                    (d->recent.size < recents_most(d) && time_ns - r->time_ns <= MOMENT_NS))
+                    (d->recent_size < recents_most(d) && time_ns - r->time_ns <= MOMENT_NS))
                ? NULL
                : r;
 }

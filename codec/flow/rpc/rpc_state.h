@@ -182,6 +182,7 @@ struct rpc_conn {
     bool malformed_reported, astray_reported;
     bool slot_reported; /* a doubt that stays one */
     bool carries;       /* a session that is known */
+    uint32_t n_twice;   /* in `twice` */
 
     struct rpc_read_map reads[2]; /* by the end that asks */
     uint64_t gap_frame[2]; /* by sender: of the last packets that were not captured; 0: none */
@@ -190,7 +191,6 @@ struct rpc_conn {
     struct rpc_astray astray;    /* the latest handle, length 0: none; whether it was reported */
     uint32_t n_retired, n_astray;
     struct rpc_twice *twice; /* RPC_TWICE of them; NULL: none yet. Owned */
-    uint32_t n_twice;
 };
 
 struct flow_rpcs {
