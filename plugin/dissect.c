@@ -7,6 +7,7 @@
 #include "decode_as.h"
 #include "dissect_message.h"
 #include "feed.h"
+#include "late.h"
 #include "numbers.h"
 #include "stats.h"
 
@@ -115,6 +116,8 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
         show(note, pinfo, tree);
     show_connection(note, pinfo, tree);
     taps_frame(pinfo, note);
+    if (!pinfo->fd->visited)
+        show_late(feed_raw(pinfo), pinfo, tree);
     restore_source(note, pinfo);
     feed_frame_done();
     shown = 0;

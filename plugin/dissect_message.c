@@ -263,29 +263,75 @@ static void put_tree(const struct message_note *message_note, const struct rpcrd
         put_credits(note, tvb, tree);
 }
 
+/* A message as it is drawn. */
+struct drawn {
+    tvbuff_t *tvb;
+    struct rpcrdma_message m;
+    const char *line; /* NULL: nobody looks at it */
+    proto_tree *tree;
+};
+
+/* Of another frame: which. */
+static void put_message_frame(struct drawn *d, uint32_t frame, wmem_allocator_t *scope,
+                              proto_tree *tree, int length)
+{
+    uint32_t number = numbers_shown(frame);
+
+    d->tree = add_item(tree, d->tvb, length,
+                       d->line ? wmem_strdup_printf(scope, "of frame %u, %s", number, d->line)
+                               : NULL);
+    if (d->line && number != 0)
+        proto_item_set_generated(
+            proto_tree_add_uint(d->tree, beside_hf(BESIDE_MESSAGE_FRAME), d->tvb, 0, 0, number));
+}
+
+static struct drawn draw_message(const struct message_note *message_note,
+                                 const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo,
+                                 proto_tree *tree, bool earlier)
+{
+    const struct extra *extra = note_extra(message_note);
+    struct drawn d = {
+        .tvb = open_place(&message_note->place, extra->copy, raw, pinfo, "RPC-over-RDMA message")};
+    int length;
+
+    d.m = decode(message_note, d.tvb);
+    length = d.m.present & RPCRDMA_HAS_HEADER_LENGTH ? (int)d.m.header_length : -1;
+    length = MIN(length, (int)tvb_captured_length(d.tvb));
+    if (proto_field_is_referenced(tree, proto_rpcrdma))
+        d.line = summary_message(pinfo->pool, message_note, &d.m);
+    if (earlier)
+        put_message_frame(&d, message_note->frame, pinfo->pool, tree, length);
+    else
+        d.tree = add_item(tree, d.tvb, length, d.line);
+    if (d.line)
+        put_tree(message_note, &d.m, note, d.tvb, pinfo, d.tree);
+    put_old_names(message_note, &d.m, note, d.tvb, tree);
+    for (uint32_t i = 0; i < extra->n_findings; i++)
+        put_finding(pinfo, d.tree, d.tvb, &extra->findings[i]);
+    return d;
+}
+
 static void show_message(struct message_note *message_note, const struct frame_note *note,
                          tvbuff_t *raw, packet_info *pinfo, proto_tree *tree, bool first)
 {
-    tvbuff_t *tvb = open_place(&message_note->place, note_extra(message_note)->copy, raw, pinfo,
-                               "RPC-over-RDMA message");
-    struct rpcrdma_message m = decode(message_note, tvb);
-    int header = m.present & RPCRDMA_HAS_HEADER_LENGTH ? (int)m.header_length : -1;
-    bool looked_at = proto_field_is_referenced(tree, proto_rpcrdma);
-    const char *line = looked_at ? summary_message(pinfo->pool, message_note, &m) : NULL;
-    proto_tree *sub = add_item(tree, tvb, MIN(header, (int)tvb_captured_length(tvb)), line);
+    struct drawn d = draw_message(message_note, note, raw, pinfo, tree, false);
 
     begin_info(pinfo, first);
-    if (looked_at)
-        put_tree(message_note, &m, note, tvb, pinfo, sub);
-    put_old_names(message_note, &m, note, tvb, tree);
-    for (uint32_t i = 0; i < note_extra(message_note)->n_findings; i++)
-        put_finding(pinfo, sub, tvb, &note_extra(message_note)->findings[i]);
-    if (!show_rpc(message_note, &m, raw, tvb, pinfo, tree, sub) &&
+    if (!show_rpc(message_note, &d.m, raw, d.tvb, pinfo, tree, d.tree) &&
         col_get_writable(pinfo->cinfo, COL_INFO))
         col_append_str(pinfo->cinfo, COL_INFO,
-                       line ? line : summary_message(pinfo->pool, message_note, &m));
+                       d.line ? d.line : summary_message(pinfo->pool, message_note, &d.m));
     for (uint32_t i = 0; i < note_extra(message_note)->n_findings; i++)
         mention(pinfo, rpcrdma_rule(note_extra(message_note)->findings[i].rule));
+}
+
+void show_earlier(const struct message_note *message_note, const struct frame_note *note,
+                  tvbuff_t *raw, packet_info *pinfo, proto_tree *tree)
+{
+    draw_message(message_note, note, raw, pinfo, tree, true);
+    /* of several: of the frame, once */
+    if (!only(note) && !message_note->next)
+        show_credits(note, raw, tree);
 }
 
 /* The frame that brought the last byte of an RPC message, or of what had to be there before it. */

@@ -380,6 +380,10 @@ static void register_beside(void)
          {"Call retransmitted in frame", "rpcrdma.rpcs.again_frame", FT_FRAMENUM, BASE_NONE,
           FRAMENUM_TYPE(FT_FRAMENUM_RETRANS_NEXT), 0,
           "The same Call, where it was next sent, on another connection", HFILL}},
+        {&hf_beside[BESIDE_MESSAGE_FRAME],
+         {"Message of frame", "rpcrdma.message_frame", FT_FRAMENUM, BASE_NONE,
+          FRAMENUM_TYPE(FT_FRAMENUM_NONE), 0,
+          "In one pass: where a message is that was held back until this frame", HFILL}},
     };
 
     proto_register_field_array(proto_rpcrdma, hf, G_N_ELEMENTS(hf));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "decode_as.h"
+#include "late.h"
 #include "store.h"
 #include "taps.h"
 #include "wire/chunk.h"
@@ -43,6 +44,7 @@ void keep_begin(const struct rpcrdma_packet *packet)
     keep.packet = *packet;
     keep.n_pending = 0;
     keep.partial.message = NULL;
+    late_clear();
 }
 
 void keep_file(void)
@@ -51,6 +53,7 @@ void keep_file(void)
     memset(keep.last_part, 0, sizeof(keep.last_part));
     keep.n_pending = 0;
     keep.partial.message = NULL;
+    late_clear();
     keep_calls_file();
 }
 
@@ -157,6 +160,8 @@ static struct message_note *get_message_note(struct frame_note *note,
         place_of(m->frame, m->message->base, m->message->caplen, m->message->len, &copy);
     if (copy)
         store_extra(message_note)->copy = copy;
+    if (m->frame < keep.packet.frame) /* which was dissected without it */
+        late_add(message_note);
     return message_note;
 }
 

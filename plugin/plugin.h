@@ -13,6 +13,7 @@
  *   store.c     kept per frame: later passes only read it
  *   once.c      in one pass there are none: what ended is given back
  *   timing.c    where the time of an RPC went, in few bytes
+ *   late.c      in one pass: messages that are known once their frame was dissected
  *   dissect_message.c  a frame's messages -> tree, columns, expert items
  *   connections.c  which connection a frame is of; conversation filters
  *   repeats.c   packets retransmitted, doubled or late
@@ -96,6 +97,7 @@ enum beside {
     BESIDE_AGAIN_FRAME,
     BESIDE_RPC_ORIGINAL_FRAME,
     BESIDE_RPC_AGAIN_FRAME,
+    BESIDE_MESSAGE_FRAME,
     BESIDES
 };
 int beside_hf(enum beside which);
