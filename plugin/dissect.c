@@ -112,8 +112,12 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     restore_columns(pinfo);
     feed_frame(pinfo);
     note = store_find(numbers_fed(pinfo));
-    if (shown != pinfo->num && note && !builtin_claimed(pinfo))
-        show(note, pinfo, tree);
+    if (shown != pinfo->num && (note || !pinfo->fd->visited)) {
+        if (!builtin_claimed(pinfo))
+            show(note, pinfo, tree);
+        else if (!pinfo->fd->visited)
+            late_claimed(numbers_fed(pinfo));
+    }
     show_connection(note, pinfo, tree);
     taps_frame(pinfo, note);
     if (!pinfo->fd->visited)

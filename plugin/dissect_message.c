@@ -277,9 +277,9 @@ static void put_message_frame(struct drawn *d, uint32_t frame, wmem_allocator_t 
 {
     uint32_t number = numbers_shown(frame);
 
-    d->tree = add_item(tree, d->tvb, length,
-                       d->line ? wmem_strdup_printf(scope, "of frame %u, %s", number, d->line)
-                               : NULL);
+    d->tree =
+        add_item(tree, d->tvb, length,
+                 d->line ? wmem_strdup_printf(scope, "of frame %u, %s", number, d->line) : NULL);
     if (d->line && number != 0)
         proto_item_set_generated(
             proto_tree_add_uint(d->tree, beside_hf(BESIDE_MESSAGE_FRAME), d->tvb, 0, 0, number));
@@ -305,7 +305,6 @@ static struct drawn draw_message(const struct message_note *message_note,
         d.tree = add_item(tree, d.tvb, length, d.line);
     if (d.line)
         put_tree(message_note, &d.m, note, d.tvb, pinfo, d.tree);
-    put_old_names(message_note, &d.m, note, d.tvb, tree);
     for (uint32_t i = 0; i < extra->n_findings; i++)
         put_finding(pinfo, d.tree, d.tvb, &extra->findings[i]);
     return d;
@@ -316,6 +315,7 @@ static void show_message(struct message_note *message_note, const struct frame_n
 {
     struct drawn d = draw_message(message_note, note, raw, pinfo, tree, false);
 
+    put_old_names(message_note, &d.m, note, d.tvb, tree);
     begin_info(pinfo, first);
     if (!show_rpc(message_note, &d.m, raw, d.tvb, pinfo, tree, d.tree) &&
         col_get_writable(pinfo->cinfo, COL_INFO))
@@ -326,9 +326,12 @@ static void show_message(struct message_note *message_note, const struct frame_n
 }
 
 void show_earlier(const struct message_note *message_note, const struct frame_note *note,
-                  tvbuff_t *raw, packet_info *pinfo, proto_tree *tree)
+                  bool old_names, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree)
 {
-    draw_message(message_note, note, raw, pinfo, tree, true);
+    struct drawn d = draw_message(message_note, note, raw, pinfo, tree, true);
+
+    if (old_names)
+        put_old_names(message_note, &d.m, note, d.tvb, tree);
     /* of several: of the frame, once */
     if (!only(note) && !message_note->next)
         show_credits(note, raw, tree);

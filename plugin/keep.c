@@ -53,7 +53,7 @@ void keep_file(void)
     memset(keep.last_part, 0, sizeof(keep.last_part));
     keep.n_pending = 0;
     keep.partial.message = NULL;
-    late_clear();
+    late_file();
     keep_calls_file();
 }
 

@@ -10,11 +10,26 @@
  * bytes. */
 enum { LATE = 1024, LATE_BYTES = 1 << 20 };
 
+/* The latest frames that Wireshark's own dissector took, which shows its fields of them. */
+enum { CLAIMED = 4096 };
+static uint32_t claimed[CLAIMED];
+
 static struct {
     uint32_t n, left_out;
     uint64_t bytes;
     const struct message_note *messages[LATE];
 } late;
+
+void late_file(void)
+{
+    late_clear();
+    memset(claimed, 0, sizeof(claimed));
+}
+
+void late_claimed(uint32_t frame)
+{
+    claimed[frame % CLAIMED] = frame;
+}
 
 void late_clear(void)
 {
@@ -52,7 +67,8 @@ void show_late(tvbuff_t *raw, packet_info *pinfo, proto_tree *tree)
         if (store_left_alone(late.messages[i]))
             continue;
         one = late.messages[i];
-        show_earlier(one, store_find(one->frame), raw, pinfo, tree);
+        show_earlier(one, store_find(one->frame), claimed[one->frame % CLAIMED] != one->frame, raw,
+                     pinfo, tree);
         n++;
     }
     mention(one, n, pinfo);

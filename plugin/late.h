@@ -10,7 +10,9 @@
 
 #include "store.h"
 
-void late_clear(void); /* another frame is in hand, or another file */
+void late_file(void);              /* a file is opened, or closed */
+void late_clear(void);             /* another frame is in hand */
+void late_claimed(uint32_t frame); /* by Wireshark's own dissector, at its first visit */
 void late_add(const struct message_note *message_note);
 void show_late(tvbuff_t *raw, packet_info *pinfo, proto_tree *tree);
 
