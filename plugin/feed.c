@@ -13,6 +13,7 @@
 #include "decode_as.h"
 #include "dissect_message.h"
 #include "keep.h"
+#include "late.h"
 #include "net/packet/erf.h"
 #include "numbers.h"
 #include "once.h"
@@ -309,6 +310,7 @@ void feed_frame(packet_info *pinfo)
         return;
     feed.frame = feed.last = pinfo->num;
     once_frame(pinfo);
+    late_clear();
     tvb = feed_raw(pinfo);
     if (!tvb || !pinfo->rec || pinfo->rec->rec_type != REC_TYPE_PACKET)
         return;

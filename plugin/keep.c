@@ -44,7 +44,6 @@ void keep_begin(const struct rpcrdma_packet *packet)
     keep.packet = *packet;
     keep.n_pending = 0;
     keep.partial.message = NULL;
-    late_clear();
 }
 
 void keep_file(void)
