@@ -12,13 +12,13 @@
 static bool grow(struct flow_memory *memory, struct flow_delivery *d)
 {
     struct recent *before = d->recent, *bigger;
-    uint32_t size = d->recent_size;
+    uint32_t size = d->recent_size, twice = 2 * size;
 
-    bigger = flow_alloc(memory, 2 * size * sizeof(*bigger));
+    bigger = flow_alloc(memory, twice * sizeof(*bigger));
     if (!bigger)
         return false;
     d->recent = bigger;
-    d->recent_size = 2 * size;
+    d->recent_size = twice;
     for (uint32_t i = 0; i < size; i++)
         if (before[i].set)
             *recent_slot(d, before[i].seq) = before[i];
