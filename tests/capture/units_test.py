@@ -16,6 +16,7 @@ import network
 network.enter()  # runs us again, with our arguments: command takes them
 
 import command
+import tshark
 
 SOURCE = os.path.join(command.CAPTURES, '..', 'packaging', 'systemd')
 UNITS = ('rpcrdma-metrics@', 'rpcrdma-ring@')
@@ -24,9 +25,9 @@ MOST = 2.0
 
 
 class Units(network.Cable, command.CommandTest):
-    def unit(self, name):
+    def unit(self, name, program=command.RPCRDMA):
         with open(os.path.join(SOURCE, f'{name}.service.in'), encoding='ascii') as file:
-            return file.read().replace('@CMAKE_INSTALL_FULL_BINDIR@/rpcrdma', command.RPCRDMA)
+            return file.read().replace('@CMAKE_INSTALL_FULL_BINDIR@/rpcrdma', program)
 
     def test_security(self):
         analyze = shutil.which('systemd-analyze')
@@ -50,8 +51,9 @@ class Units(network.Cable, command.CommandTest):
             self.skipTest('not root, or no setpriv: no other user to become')
         as_user = ['setpriv', '--reuid', USER, '--regid', USER, '--clear-groups', '--no-new-privs']
         as_user += [f'--{one}=-all,+net_raw' for one in ('inh-caps', 'ambient-caps', 'bounding-set')]
+        program = tshark.with_modules(command.RPCRDMA)
         if subprocess.run([*as_user, 'true'], capture_output=True, check=False).returncode != 0 or \
-                subprocess.run([*as_user, command.RPCRDMA, '--version'], capture_output=True, check=False).returncode:
+                subprocess.run([*as_user, program, '--version'], capture_output=True, check=False).returncode:
             self.skipTest('another user cannot run the command here')
         os.chmod(self.folder, 0o755)
         folder = os.path.join(self.folder, 'of-the-units')
@@ -63,7 +65,7 @@ class Units(network.Cable, command.CommandTest):
                 os.utime(path, (number, number))
         runs = []
         for name in UNITS:
-            unit = self.unit(name).replace('%I', 'v1').replace('%i', 'v1')
+            unit = self.unit(name, program).replace('%I', 'v1').replace('%i', 'v1')
             unit = unit.replace('/run/rpcrdma-metrics', folder)
             for pre in re.findall('^ExecStartPre=(.*)', unit, re.M):
                 subprocess.run([*as_user, *shlex.split(pre)], check=True, cwd=folder)

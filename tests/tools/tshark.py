@@ -75,8 +75,9 @@ def _libraries(program):
     return [path for path in paths if not path.startswith(('/lib', '/usr'))]
 
 
-def _with_modules(program):
-    """A copy of the command for nobody, and its modules (cli/module) beside, where it looks for them."""
+def with_modules(program):
+    """A copy of the command for another user, and its modules (cli/module) beside, where it looks for them: the tree may be
+    in root's own folder."""
     copy = os.path.join(folder(), 'bin', 'program')
     modules = glob.glob(os.path.join(os.path.dirname(program), '..', 'lib*', '**', 'rpcrdma', '*.so'), recursive=True)
     for path, to in [(program, copy)] + [(path, os.path.normpath(os.path.join(
@@ -95,7 +96,7 @@ def launcher(at, program, preload):
         for path in _libraries(program):
             readable(path, os.path.basename(path))
         lines.append(f'export LD_LIBRARY_PATH={folder()}')
-        program, preload = _with_modules(program), readable(preload, os.path.basename(preload))
+        program, preload = with_modules(program), readable(preload, os.path.basename(preload))
     lines.append(f'LD_PRELOAD={preload} exec {program} "$@"')
     with open(at, 'w', encoding='ascii') as file:
         file.write('\n'.join(lines) + '\n')
