@@ -283,8 +283,8 @@ struct flow_delivery {
     struct transmission *ring; /* first_records, or owned */
     uint16_t size, begin, count;
     uint16_t pending;      /* index from begin: before it, all were delivered */
-    struct recent *recent; /* first_recent, or owned: the latest packets, by a hash of their */
-    uint32_t recent_size;  /* sequence numbers; a power of two */
+    struct recent *recent; /* the latest packets, in a hash table: first_recent, or owned */
+    uint32_t recent_size;  /* a power of two */
     uint32_t fastest_ns;   /* from a packet to its answer; 0: not known */
     int64_t answered_ns;   /* when the latest answer passed that acknowledged more */
     uint64_t answer_next;  /* responses: position expected */
