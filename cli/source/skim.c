@@ -300,6 +300,8 @@ bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
     good = !tries || try_reading(skim, to, n, offset, skim_clock() - begin);
     if (skim->worth < (good ? -NOT_WORTH : 0) && !is_dear(skim))
         skim->whole = good = true;
+    if (tries && good && skim->trial.bytes >= TRIAL) /* not before it is seen that mapping gains */
+        skim_thread_begin(skim);
     if (skim->threaded)
         skim_thread_divide(skim, !skim->whole && skim->worth > 0 && skim->dense);
     return good;
@@ -358,7 +360,8 @@ struct skim *skim_begin(int fd, uint64_t record, bool swapped)
     }
     skim->trial.copy_ns = (skim_clock() - begin_ns) / (WINDOW / TRIAL);
     all++;
-    skim_thread_begin(skim);
+    if (!skim_tries)
+        skim_thread_begin(skim);
     return skim;
 }
 
