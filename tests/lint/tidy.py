@@ -21,6 +21,7 @@ from analyzer import SKIP, compare, reasons
 
 ANALYSED = ('codec/', 'cli/filter/', 'cli/kernel/', 'cli/nfs/', 'cli/sanitize/', 'cli/source/')
 STEPS = 20000
+BATCH = 12
 WITH_VALUE = ('-I', '-D', '-U', '-isystem', '-include')
 KEPT = r'-(I|D(?!_FORTIFY_SOURCE)|U|isystem|include|std=)' # what the sources mean; the rest is gcc's
 
@@ -50,16 +51,23 @@ def analysed(name):
     return name.startswith(ANALYSED)
 
 
-def tidy(program, source, folder, name, everything):
+def batches(names):
+    """Files that are looked at alike, some a process: to start one takes as long as a short file."""
+    for alike in [name for name in names if analysed(name)], [name for name in names if not analysed(name)]:
+        for i in range(0, len(alike), BATCH):
+            yield alike[i:i + BATCH]
+
+
+def tidy(program, source, folder, names, everything):
     more = []
     if not everything:
         more = ['--checks=-clang-analyzer-*']
-        if analysed(name):
+        if analysed(names[0]):
             more = ['--extra-arg=' + word for word in ('-Xclang', '-analyzer-config', '-Xclang', f'max-nodes={STEPS}')]
-    run = subprocess.run([program, '--quiet', '-p', folder, *more, os.path.join(source, name)], cwd=source,
-                         capture_output=True, text=True, check=False)
+    run = subprocess.run([program, '--quiet', '-p', folder, *more, *[os.path.join(source, name) for name in names]],
+                         cwd=source, capture_output=True, text=True, check=False)
     if run.returncode != 0 or 'error:' in run.stdout:
-        sys.exit(f'{name}:\n{run.stdout}{run.stderr}')
+        sys.exit(f'{" ".join(names)}:\n{run.stdout}{run.stderr}')
     return run.stdout
 
 
@@ -80,8 +88,8 @@ def main():
         if len(names) < 300:
             sys.exit(f'only {len(names)} files of the product were found')
         # the slow ones first
-        names.sort(key=lambda name: (not analysed(name), -os.path.getsize(os.path.join(source, name))))
-        outputs = list(pool.map(lambda name: tidy(program, source, folder, name, everything), names))
+        names.sort(key=lambda name: -os.path.getsize(os.path.join(source, name)))
+        outputs = list(pool.map(lambda batch: tidy(program, source, folder, batch, everything), batches(names)))
     places = collections.defaultdict(set)
     for output in outputs:
         for file, line, warning in re.findall(r'(?m)^(\S+?):(\d+):\d+: warning: (.*\[[-\w.,]+\])$', output):
