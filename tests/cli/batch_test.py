@@ -15,7 +15,7 @@ from command import CAPTURES, RPCRDMA, CommandTest, capture
 
 BATCH = os.path.join(CAPTURES, '..', 'cli', 'rpcrdma-batch')
 NAMES = ('roce-nfs3-mini', 'roce-nfs41-mini', 'roce-nfs41-callback', 'roce-long-call', 'iwarp-nfs41-mini')
-POINTS = 41
+POINTS, FEW = 41, 13
 # Writes half of what it should, and takes its caller, a task, with it. Once per point.
 KILLED = '''#!/bin/sh
 work=$(basename "$(dirname "$3")")
@@ -52,6 +52,8 @@ def port():
 
 
 class BatchTest(CommandTest):
+    points = POINTS
+
     def batch(self, *arguments, status=0, rpcrdma=RPCRDMA, **environment):
         run = subprocess.run(['sh', BATCH, *arguments] if arguments[0] in ('plan', '--help') else [BATCH, *arguments],
                              env={**os.environ, 'RPCRDMA': rpcrdma, **environment}, capture_output=True,
@@ -60,9 +62,9 @@ class BatchTest(CommandTest):
         return run.stdout + run.stderr
 
     def rings(self):
-        """41 points; every fourth is a ring of two files, numbered past what sorts by name."""
+        """Points; every fourth is a ring of two files, numbered past what sorts by name."""
         root = os.path.join(self.folder, 'rings')
-        for i in range(POINTS):
+        for i in range(self.points):
             folder = os.path.join(root, f'host{i:02}')
             os.makedirs(folder)
             numbers = ('99999', '100000') if i % 4 == 0 else ('00001',)
@@ -76,7 +78,7 @@ class BatchTest(CommandTest):
     def one_process(self, root):
         """The tables, by calling the command for one point after the other."""
         tables = {}
-        for i in range(POINTS):
+        for i in range(self.points):
             folder = os.path.join(root, f'host{i:02}')
             out = os.path.join(self.folder, f'reference{i}')
             files = sorted(os.listdir(folder), key=lambda name: int(name.split('_')[2]))
@@ -102,12 +104,12 @@ class BatchTest(CommandTest):
         for name, data in want.items():
             self.assertTrue(tables[name] == data, name)
         rows = [json.loads(line) for line in tables['captures.ndjson'].splitlines()]
-        self.assertEqual(len(rows), POINTS + (POINTS + 3) // 4)
+        self.assertEqual(len(rows), self.points + (self.points + 3) // 4)
 
     def plan(self, root, name, *options):
         plan = os.path.join(self.folder, name)
         said = self.batch('plan', *options, plan, root)
-        self.assertIn(f'{POINTS} points of {POINTS + (POINTS + 3) // 4} files; 1 other files left out', said)
+        self.assertIn(f'{self.points} points of {self.points + (self.points + 3) // 4} files; 1 other files left out', said)
         return plan
 
     def test_same_points(self):
@@ -146,13 +148,19 @@ class BatchTest(CommandTest):
 
     def test_xargs(self):
         root = self.rings()
-        want = self.one_process(root)
-        for jobs in '1', '3':
-            plan = self.plan(root, f'plan{jobs}')
-            self.batch('run', '-j', jobs, plan)
-            self.same(plan, want)
+        plan = self.plan(root, 'plan')
+        self.batch('run', '-j', '3', plan)
+        self.same(plan, self.one_process(root))
+
+    def test_one_after_the_other(self):
+        self.points = FEW
+        root = self.rings()
+        plan = self.plan(root, 'plan')
+        self.batch('run', '-j', '1', plan)
+        self.same(plan, self.one_process(root))
 
     def test_killed(self):
+        self.points = FEW
         root = self.rings()
         want = self.one_process(root)
         plan = self.plan(root, 'plan')
@@ -160,19 +168,19 @@ class BatchTest(CommandTest):
         with open(killed, 'w', encoding='utf-8') as out:
             out.write(KILLED % (self.folder, RPCRDMA))
         os.chmod(killed, 0o755)
-        for point in (1, 2, 41):
+        for point in (1, 2, FEW):
             self.batch('task', plan, str(point), status=-9, rpcrdma=killed)
-        self.assertIn(f'0 of {POINTS} points are done', self.batch('status', plan, status=1))
+        self.assertIn(f'0 of {self.points} points are done', self.batch('status', plan, status=1))
         self.batch('join', plan, status=2)
         self.assertFalse(os.path.exists(os.path.join(plan, 'tables')))
         self.batch('run', '-j', '2', plan)
-        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), POINTS + 3)
+        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), self.points + 3)
         self.same(plan, want)
         self.batch('clean', plan)
-        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), POINTS)
+        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), self.points)
         # Requeued though done: nothing is added. Damaged: done again.
         self.batch('task', plan, SLURM_ARRAY_TASK_ID='7')
-        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), POINTS)
+        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), self.points)
         work = next(name for name in os.listdir(os.path.join(plan, 'work')) if name.startswith('7.'))
         with open(os.path.join(plan, 'work', work, 'tables', 'rpcs.ndjson'), 'ab') as table:
             table.write(b'{}\n')
@@ -183,6 +191,7 @@ class BatchTest(CommandTest):
     def test_zstd(self):
         if not shutil.which('zstd'):
             self.skipTest('there is no zstd')
+        self.points = FEW
         root = self.rings()
         want = self.one_process(root)
         plan = self.plan(root, 'plan', '-z')
@@ -193,13 +202,14 @@ class BatchTest(CommandTest):
         self.assertTrue(data == want['rpcs.ndjson'])
 
     def test_refused(self):
+        self.points = FEW
         root = self.rings()
         with open(os.path.join(root, 'host03', 'cut.pcap'), 'wb') as cut, open(capture(), 'rb') as whole:
             cut.write(whole.read()[:5000])
         plan = os.path.join(self.folder, 'plan')
         self.batch('plan', plan, root)
         self.assertIn('ended with status 2', self.batch('run', plan, status=2))
-        self.assertIn(f'{POINTS} of {POINTS + 1} points are done', self.batch('status', plan, status=1))
+        self.assertIn(f'{self.points} of {self.points + 1} points are done', self.batch('status', plan, status=1))
         self.batch('plan', plan, root, status=2)
         self.batch('plan', plan + '2', os.path.join(self.folder, 'nothing'), status=2)
         self.batch('task', plan, '99', status=2)
@@ -293,11 +303,11 @@ SlurmdTimeout=10
         with open(f'{f}/stuck', encoding='ascii') as pids:
             for pid in pids.read().split():
                 os.kill(int(pid), signal.SIGKILL)
-        self.wait(lambda: len(os.listdir(os.path.join(plan, 'done'))) == POINTS)
-        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), POINTS + 1)
+        self.wait(lambda: len(os.listdir(os.path.join(plan, 'done'))) == self.points)
+        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), self.points + 1)
         self.same(plan, want)
         self.batch('clean', plan)
-        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), POINTS)
+        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), self.points)
 
     def ask(self, *command):
         return subprocess.run(command, env={**os.environ, **self.slurm}, capture_output=True, text=True, check=False,
