@@ -14,9 +14,8 @@
 #include "source/populate.h"
 
 /* A large page is in memory as a whole: one that was begun and is not filled is lost. So the heap
- * has them from LEAST bytes on, which few captures take (what is read ahead is below that, and not
- * filled), and up to MOST. Before and behind these it grows by STEP, whose pages are asked for at
- * once. */
+ * has them from LEAST bytes on, which few captures take, and up to MOST. Before and behind these it
+ * grows by STEP, whose pages are asked for at once. */
 enum { MIB = 1 << 20, LEAST = 5 * MIB, MOST = 40 * MIB, STEP = MIB / 4 };
 
 static struct {
@@ -41,16 +40,6 @@ static void grow_by(int size)
     mallopt(M_TRIM_THRESHOLD, MOST); /* else it goes back with the next thing that is freed */
 }
 
-static void make_large(char *begin, char *end)
-{
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = ((uintptr_t)begin + page - 1) & -page, to = (uintptr_t)end & -page;
-
-    /* the kernel may not have them, or be told not to give any */
-    if (to > from)
-        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
-}
-
 static void grown(char *top)
 {
     char *before = heap.top;
@@ -59,7 +48,7 @@ static void grown(char *top)
     if (top < before || !heap.begin) {
         heap.pages = UNKNOWN;
     } else if (heap.pages == ASKED) {
-        make_large(before, top);
+        populate_large(before, (size_t)(top - before));
         grow_by(STEP);
         heap.pages = LARGE;
     } else {

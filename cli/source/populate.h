@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #if defined __linux__ && !defined MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
@@ -24,6 +25,22 @@ static inline void populate(const void *begin, size_t size)
 
     if (to > from)
         (void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+#else
+    (void)begin, (void)size;
+#endif
+}
+
+/* Memory that will be used as a whole, in large pages if the kernel has them: one fault for 2 MiB.
+ */
+static inline void populate_large(const void *begin, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = ((uintptr_t)begin + page - 1) & -page;
+    uintptr_t to = ((uintptr_t)begin + size) & -page;
+
+    if (to > from)
+        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 #else
     (void)begin, (void)size;
 #endif
