@@ -8,7 +8,6 @@
 #include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "source/populate.h"

@@ -6,7 +6,6 @@ import collections
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -16,6 +15,7 @@ for beside in ('tools', 'truth'):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', beside))
 
 # pylint: disable=wrong-import-position
+import fork_server
 import tshark
 import wire
 
@@ -86,8 +86,7 @@ def run(*arguments, plugin=True, status=0, program=TSHARK, timeout=300):
 
 
 def _run(arguments, plugin, status, program, timeout):
-    done = subprocess.run([program, *arguments], capture_output=True, env=environment(plugin),
-                          timeout=timeout, check=False, **tshark.as_nobody())
+    done = fork_server.run(program, arguments, environment(plugin), tshark.as_nobody(), timeout, _settings())
     out, err = done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace')
     if status is not None and done.returncode != status:
         raise AssertionError(f'{program} {arguments}: status {done.returncode}\n{err}')

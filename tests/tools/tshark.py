@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import tempfile
 
+import fork_server
+
 PROGRAM = shutil.which('tshark')
 NOBODY = 65534
 _FOLDER = []
@@ -111,11 +113,11 @@ def start(path, *arguments):
 
 def read(path, *arguments, timeout=300):
     """Its output as lines."""
-    done = subprocess.run([PROGRAM, '-n', '-r', readable(path), *arguments], capture_output=True, text=True,
-                          check=False, timeout=timeout, env=environment(), cwd=folder(), **as_nobody())
+    done = fork_server.run(PROGRAM, ['-n', '-r', readable(path), *arguments], environment(),
+                           {'cwd': folder(), **as_nobody()}, timeout)
     if done.returncode != 0:
-        raise RuntimeError(f'{PROGRAM} {path} {arguments}: status {done.returncode}: {done.stderr}')
-    return done.stdout.splitlines()
+        raise RuntimeError(f'{PROGRAM} {path} {arguments}: status {done.returncode}: {done.stderr.decode()}')
+    return done.stdout.decode().splitlines()
 
 
 def number(text):
