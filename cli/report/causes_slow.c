@@ -60,15 +60,23 @@ static const char *in_all(const struct report_slow *slow, char text[IN_ALL])
     return text;
 }
 
-/* For half of that time and more data of RDMA stood still, or Acks did: the end may have, too. */
-static bool all_stood_still(const struct report_slow *slow, const struct report_periods *still)
+/* For half of that time and more data of RDMA stood still, or Acks, or answers to Reads did: the
+ * end may have, too. That time is told of as theirs, and no cost of this cause. */
+static bool all_stood_still(const struct report_slow *slow, const struct report_periods *still,
+                            struct report_cause *cause)
 {
-    return report_periods_shared(&slow->periods, still) >= report_periods_ns(&slow->periods) / 2;
-}
+    int64_t all_ns = report_periods_ns(&slow->periods);
+    int64_t shared_ns = report_periods_shared(&slow->periods, still);
 
-#define STOOD_STILL                                                                                \
-    "data, or Acks, stood still at the same time: the host that captured may have, or the way "    \
-    "(PAUSE frames)"
+    if (shared_ns < all_ns / 2)
+        return false;
+    cause->confidence = CONFIDENCE_MEDIUM;
+    cause->time_ns = time_less(all_ns, MIN(shared_ns, all_ns));
+    snprintf(cause->against, sizeof(cause->against),
+             "data, Acks, or answers to RDMA Reads stood still at the same time: the host that "
+             "captured may have, or the way (PAUSE frames)");
+    return true;
+}
 
 /* Few, of no more than a sender waits before it sends again, and in all of them the Reply may have
  * been lost before it came here, and passed when it was sent again. */
@@ -93,11 +101,9 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
         return;
     lacks = report_gaps(r, &frame) > 0;
     unseen = may_be_lost(r, slow);
-    stood_still = all_stood_still(slow, still);
     cause = add_slow(r, slow, server,
-                     lacks || stood_still || unseen || slow->again > 0 ? CONFIDENCE_MEDIUM
-                                                                       : CONFIDENCE_HIGH,
-                     who);
+                     lacks || unseen || slow->again > 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
+    stood_still = all_stood_still(slow, still, cause);
     snprintf(cause->text, sizeof(cause->text),
              "The %s%s was slow%s: %" PRIu64 " %s%s of %.3g s or more took %s between the "
              "Call's arrival and the Reply, without RDMA%s.",
@@ -110,7 +116,7 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
                  "have been dropped, and the second answered at once",
                  slow->again, slow->again == 1 ? "was" : "were");
     else if (stood_still)
-        snprintf(cause->against, sizeof(cause->against), "%s", STOOD_STILL);
+        return;
     else if (lacks)
         snprintf(cause->against, sizeof(cause->against),
                  "the capture lacks packets: RDMA, or what was sent again, may be among them");
@@ -217,23 +223,20 @@ static void slow_server_too(struct report *r, const struct report_periods *still
     const struct slow_sum sum = sum_up(r, server_slow_apart, true);
     const struct report_slow *slow = &sum.all;
     uint64_t frame;
-    bool lost = sum.resent || report_gaps(r, &frame) > 0, stood_still;
+    bool lost = sum.resent || report_gaps(r, &frame) > 0;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[IN_ALL];
 
     if (slow->rpcs == 0)
         return;
-    stood_still = all_stood_still(slow, still);
-    cause = add_slow(r, slow, true, lost || stood_still ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
+    cause = add_slow(r, slow, true, lost ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
     snprintf(cause->text, sizeof(cause->text),
              "The server%s was slow: %s%" PRIu64 " RPC%s of %.3g s or more, of which nothing was "
              "sent again, took %s between the Call's arrival and the Reply, without "
              "RDMA.",
              who, report_not_looked_at(r) > 0 ? "at least " : "", slow->rpcs, plural(slow->rpcs),
              report_seconds(r->slow_ns), in_all(slow, time));
-    if (stood_still)
-        snprintf(cause->against, sizeof(cause->against), "%s", STOOD_STILL);
-    else if (lost)
+    if (!all_stood_still(slow, still, cause) && lost)
         snprintf(
             cause->against, sizeof(cause->against),
             "packets were lost, or are not in the capture: some of this may come from what was "
@@ -408,13 +411,18 @@ static bool ways_explain(const struct report *r, const struct report_slow *reads
     return i == r->n_slow_reads_of;
 }
 
+static bool reads_stood_still(const struct report *r)
+{
+    return r->slow_reads.rpcs > 0 && !ways_explain(r, &r->slow_reads);
+}
+
 static void slow_reads(struct report *r)
 {
     const struct report_slow *slow = &r->slow_reads;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[IN_ALL];
 
-    if (slow->rpcs == 0 || ways_explain(r, slow))
+    if (!reads_stood_still(r))
         return;
     cause = add_slow(r, slow, false, CONFIDENCE_MEDIUM, who);
     snprintf(cause->text, sizeof(cause->text),
@@ -464,6 +472,8 @@ void causes_of_slow_ends(struct report *r)
         paused_sending(r, server, &still);
     }
     paused(r, &still);
+    if (reads_stood_still(r))
+        report_periods_add(&still, &r->slow_reads.periods);
     if (!only && !r->slow_told) { /* what was lost makes them look slow, too */
         slow_server_too(r, &still);
         return;

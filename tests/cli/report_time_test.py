@@ -119,13 +119,14 @@ class Time(CommandTest):
                 c.reply(xid)
             self.assertEqual([cause['cause'] for cause in self.causes(say)], expected)
 
-    def pulls(self, *arguments, reads=1, answer_ns=2 * 10**9, ack_ns=0):
-        """The causes of WRITEs whose RDMA Reads the client answers so late; or it is far away."""
+    def pulls(self, *arguments, reads=1, answer_ns=2 * 10**9, ack_ns=0, beside=0):
+        """The causes of WRITEs whose RDMA Reads the client answers so late; or it is far away. Other RPCs wait likewise."""
         def say(c, _):
             c.null()
             for _ in range(25):
                 self.rpc(c, reply_ack_ns=ack_ns)
             for _ in range(3):
+                waiting = [c.call(rule_talk.NULL) for _ in range(beside)]
                 before = len(c.packets)
                 c.write((512,) * reads)
                 said = c.packets[before:]
@@ -134,6 +135,8 @@ class Time(CommandTest):
                     if packet.data[42] in RC_READ_RESPONSES:
                         c.clock.now += answer_ns
                     c.packets.append(packet._replace(time_ns=c.clock.tick()))
+                for xid in waiting:
+                    c.reply(xid)
         path = os.path.join(self.folder, 'pulls.pcap')
         rules.write(path, say, True)
         return json.loads(self.run_command('report', '--json', *arguments, path))['causes']
@@ -146,6 +149,14 @@ class Time(CommandTest):
         one, = self.pulls('--slow', '100', answer_ns=400 * MS)
         self.assertEqual((one['cause'], one['rpcs']), ('slow-client', 3))
         self.assertIn('3 RPCs of 0.1 s or more waited 1.2', one['text'])
+
+    def test_reads_and_replies_wait(self):
+        """While no Read is answered no other RPC is: that was not the server alone, and the Reads come first."""
+        first, second = self.pulls(beside=7)
+        self.assertEqual([(one['cause'], one['confidence'], one['rpcs']) for one in (first, second)],
+                         [('slow-client', 'medium', 3), ('slow-server', 'medium', 21)])
+        self.assertIn('answers to RDMA Reads stood still at the same time', second['against'])
+        self.assertLess(second['cost_ns'], 1000 * MS)
 
     def test_far_away(self):
         """The way explains it: not twice. Unless the answers take much longer than the way."""
