@@ -166,6 +166,22 @@ class Summary(command.CommandTest):
             self.assertIn('reverse-early', got['both directions']['rules'])
 
 
+class Times(command.CommandTest):
+    def test_of_gaps(self):
+        """A gap is told of late: with the frame that showed it, and that one's time."""
+        packets, linktype = pcap.read(command.capture('roce-nfs41-mini'))
+        path = os.path.join(self.folder, 'each7.pcap')
+        kept = [one for number, one in enumerate(packets, 1) if number % 7]
+        pcap.write(path, kept, linktype)
+        rows = [json.loads(line) for line in
+                self.run_command('check', '--json', '--rule', 'packets-lost', path, status=1).splitlines()]
+        self.assertGreater(len(rows), 20)
+        for row in rows:
+            self.assertEqual(row['time_ns'], kept[row['frame'] - 1].time_ns, row)
+        text = self.run_command('check', '--rule', 'packets-lost', path, status=1, errors=1)
+        self.assertEqual(len(re.findall(r'(?m)^ +\d+ +\d+\.\d{9} ', text)), len(rows))
+
+
 class Ci(command.CommandTest):
     def report(self, form, name=ERRORS, status=1):
         return self.run_command('check', '--format', form, command.capture(name), status=status)

@@ -221,7 +221,9 @@ void flow_message_gap(struct flow_messages *messages, struct flow_conn *conn, in
         .frame = gap->frame,
         .offset = -1,
         .arg = {((gap->last - gap->first) & 0xffffff) + 1, gap->first, gap->last},
-        .what = gap->cut ? "bytes of the TCP stream" : NULL};
+        .what = gap->cut ? "bytes of the TCP stream" : NULL,
+        .has_time = true,
+        .time_ns = gap->time_ns};
 
     if (!gap->unseen) /* a capture of one direction lacks nothing of it */
         flow_report(messages->context, pub, &finding);
