@@ -47,7 +47,7 @@ static void grown(char *top)
     if (top < before || !heap.begin) {
         heap.pages = UNKNOWN;
     } else if (heap.pages == ASKED) {
-        populate_large(before, (size_t)(top - before));
+        large_pages(before, (size_t)(top - before));
         grow_by(STEP);
         heap.pages = LARGE;
     } else {

@@ -62,8 +62,8 @@ static const char *in_all(const struct report_slow *slow, char text[IN_ALL])
 
 /* For half of that time and more data of RDMA stood still, or Acks, or answers to Reads did: the
  * end may have, too. That time is told of as theirs, and no cost of this cause. */
-static bool all_stood_still(const struct report_slow *slow, const struct report_periods *still,
-                            struct report_cause *cause)
+static bool doubt_what_stood_still(const struct report_slow *slow,
+                                   const struct report_periods *still, struct report_cause *cause)
 {
     int64_t all_ns = report_periods_ns(&slow->periods);
     int64_t shared_ns = report_periods_shared(&slow->periods, still);
@@ -103,7 +103,7 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
     unseen = may_be_lost(r, slow);
     cause = add_slow(r, slow, server,
                      lacks || unseen || slow->again > 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
-    stood_still = all_stood_still(slow, still, cause);
+    stood_still = doubt_what_stood_still(slow, still, cause);
     snprintf(cause->text, sizeof(cause->text),
              "The %s%s was slow%s: %" PRIu64 " %s%s of %.3g s or more took %s between the "
              "Call's arrival and the Reply, without RDMA%s.",
@@ -115,12 +115,10 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
                  "%" PRIu64 " of these Calls %s sent again on the same connection: the first may "
                  "have been dropped, and the second answered at once",
                  slow->again, slow->again == 1 ? "was" : "were");
-    else if (stood_still)
-        return;
-    else if (lacks)
+    else if (!stood_still && lacks)
         snprintf(cause->against, sizeof(cause->against),
                  "the capture lacks packets: RDMA, or what was sent again, may be among them");
-    else if (unseen)
+    else if (!stood_still && unseen)
         snprintf(cause->against, sizeof(cause->against),
                  "meanwhile no other Reply passed: %s may have been lost before the place of "
                  "capture, and passed when %s sent again",
@@ -236,7 +234,7 @@ static void slow_server_too(struct report *r, const struct report_periods *still
              "RDMA.",
              who, report_not_looked_at(r) > 0 ? "at least " : "", slow->rpcs, plural(slow->rpcs),
              report_seconds(r->slow_ns), in_all(slow, time));
-    if (!all_stood_still(slow, still, cause) && lost)
+    if (!doubt_what_stood_still(slow, still, cause) && lost)
         snprintf(
             cause->against, sizeof(cause->against),
             "packets were lost, or are not in the capture: some of this may come from what was "

@@ -214,7 +214,7 @@ static bool get_buffers(struct ahead *ahead)
     ahead->memory = aligned_alloc(LARGE, all);
     if (!ahead->memory)
         return false;
-    populate_large(ahead->memory, all);
+    large_pages(ahead->memory, all);
     ahead->buffers[THREAD].n = ahead->feed->read_at ? HELPED : SLOTS;
     ahead->buffers[CALLER].n = SLOTS - ahead->buffers[THREAD].n;
     for (int i = 0, k = 0; i < N_WHO; i++)

@@ -30,9 +30,9 @@ static inline void populate(const void *begin, size_t size)
 #endif
 }
 
-/* Memory that will be used as a whole, in large pages if the kernel has them: one fault for 2 MiB.
- */
-static inline void populate_large(const void *begin, size_t size)
+/* Asks for large pages, of which each costs one fault for 2 MiB, where all of the memory will be
+ * used. The kernel may not have them, or be told not to give any. */
+static inline void large_pages(const void *begin, size_t size)
 {
 #ifdef MADV_HUGEPAGE
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -360,7 +360,7 @@ struct skim *skim_begin(int fd, uint64_t record, bool swapped)
     }
     skim->trial.copy_ns = (skim_clock() - begin_ns) / (WINDOW / TRIAL);
     all++;
-    if (!skim_tries)
+    if (!skim_tries) /* else skim_fill does, after the trial */
         skim_thread_begin(skim);
     return skim;
 }

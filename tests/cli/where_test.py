@@ -18,7 +18,7 @@ from command import CAPTURES, CommandTest, RPCRDMA, capture
 
 # What JSON has of an object and an expression has not: it is refused, not just never there.
 REFUSED = ('finding.value', 'finding.transmission', 'message.packet_')
-CAPTURES_ASKED = 4
+CAPTURES_ASKED = 4  # of each field
 
 
 class Fields(CommandTest):

@@ -52,7 +52,7 @@ def analysed(name):
 
 
 def batches(names):
-    """Files that are looked at alike, some a process: to start one takes as long as a short file."""
+    """The files, in groups of which each has one process: to start one takes as long as a short file."""
     for alike in [name for name in names if analysed(name)], [name for name in names if not analysed(name)]:
         for i in range(0, len(alike), BATCH):
             yield alike[i:i + BATCH]

@@ -23,7 +23,7 @@ EARLY = (('-P', '-O', 'rpcrdma,nfs', '-c', '60'), ('-V', '-c', '20'))
 
 
 @unittest.skipUnless(fork_server.MODULE, 'no module that has tshark wait')
-class AskedTest(host.PluginTest):
+class ForkServerTest(host.PluginTest):
     def setUp(self):
         super().setUp()
         self.env, self.user = host.environment(), host.tshark.as_nobody()
