@@ -145,7 +145,8 @@ static struct way reply_way(const struct rpcrdma_transaction *t)
 }
 
 /* An end acknowledged a message late. A client that has no Ack of its Call sends others, and one
- * that acknowledges nothing, none: else what acknowledged the Reply is not in the capture. */
+ * that acknowledges nothing, none: else what acknowledged the Reply may not be in the capture, but
+ * where the Ack names the Reply itself, and nothing later. */
 static void note_late(struct report *r, const struct rpcrdma_transaction *t, bool server)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
@@ -153,8 +154,9 @@ static void note_late(struct report *r, const struct rpcrdma_transaction *t, boo
     int64_t since_ns = time_plus(way.since_ns, way.sending_ns);
     struct report_period when = {since_ns, time_plus(since_ns, way.rest_ns), way.rest_ns};
     int server_end = report_server_end(t->connection);
-    bool shown = server ? t->call.frame < t->reply_frame
-                        : t->connection->life.last_call_ns <= t->reply.first_time_ns;
+    bool shown = server
+                     ? t->call.frame < t->reply_frame
+                     : t->reply.named || t->connection->life.last_call_ns <= t->reply.first_time_ns;
 
     if (tally && shown && is_long(r, way.rest_ns) &&
         nothing_resent(tally, server ? server_end : 1 - server_end, since_ns))

@@ -416,6 +416,17 @@ class Slow(ConversationTest):
         for iwarp in (False, True):
             self.assertEqual(self.among(missing, iwarp)['causes'], [])
 
+    def test_ack_behind_call(self):
+        """The client stood still, and its first packet then is a Call: the Ack behind it names the Reply, so that it is late."""
+        def still(c):
+            c.null()
+            behind, ack = len(c.packets), c.packets.pop()
+            c.clock.now += 4 * SECOND
+            c.null()
+            c.packets.insert(behind, ack._replace(time_ns=c.packets[behind - 1].time_ns + 1000))
+        cause, = self.among(still)['causes']
+        self.assertIn('the client was slow to acknowledge Replies. 1 RPC', cause['text'])
+
     def test_capture_lacks_packets(self):
         """It may be what the server was at: that is not sure."""
         def gap(c):
@@ -425,7 +436,6 @@ class Slow(ConversationTest):
         causes = {one['cause']: one for one in self.among(gap)['causes']}
         self.assertEqual(causes['slow-server']['confidence'], 'medium')
         self.assertIn('the capture lacks packets', causes['slow-server']['against'])
-
 
     def pause(self, name, behind, ns):
         """A recording in which nothing passes for so long behind the packet of that number."""

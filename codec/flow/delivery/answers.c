@@ -188,7 +188,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     uint64_t at;
 
     d->repeat = RPCRDMA_REPEAT_DUPLICATE;
-    d->repeats = false;
+    d->repeats = d->naming = false;
     if (back && passed_before(memory, d, back, op))
         return false;
     if (!d->started) {
@@ -216,10 +216,12 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
             delivery_both_responded(d, op, at);
         break;
     default:
-        if (op->flags & RPCRDMA_OP_ACK_OR_NAK)
+        if (op->flags & RPCRDMA_OP_ACK_OR_NAK) {
+            transmission_acked_or_naked(d, at, op->frame, op->time_ns);
             at--; /* either acknowledges what is before it */
-        else
-            d->acked = true;
+            break;
+        }
+        d->acked = d->naming = true;
         break;
     }
     if (d->rare && d->rare->late.before != 0)
@@ -240,7 +242,7 @@ RPCRDMA_RARE bool flow_delivery_acked(struct flow_delivery *d, uint32_t psn, uin
 
     if (!d->started || at >= d->next || at + ANOTHER_QP < d->next)
         return false;
-    d->acked = true;
+    d->acked = d->naming = true;
     if (!d->acks)
         transmission_first_ack(d);
     return transmission_answered(d, at, frame, time_ns, INT64_MAX);

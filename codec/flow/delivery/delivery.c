@@ -131,6 +131,7 @@ static RPCRDMA_INLINE void tell(const struct flow_delivery *d, const struct tran
     };
     if (end->delivered) {
         out->state = RPCRDMA_DELIVERED;
+        out->named = end->named;
         out->frame = end->frame;
         out->time_ns = end->delivered_ns;
     } else if (d->ended && proves(d, end) && (end->refused || end->times > 1)) {

@@ -279,13 +279,18 @@ void transmission_end(struct flow_delivery *d)
         uncaptured(d, d->through - 1, d->answered_ns);
 }
 
-/* It was there at `ns`, as the answer at time_ns shows. */
-static void delivered(const struct flow_delivery *d, struct transmission *t, uint64_t frame,
-                      int64_t time_ns, int64_t ns)
+/* It was there at `ns`, as the answer at time_ns shows, of all up to `last`. */
+static void delivered(const struct flow_delivery *d, struct transmission *t, uint64_t last,
+                      uint64_t frame, int64_t time_ns, int64_t ns)
 {
     if (t->delivered)
         return;
     t->delivered = true;
+    if (RPCRDMA_SELDOM(t->acked_or_naked) && t->times == 1) {
+        t->named = true;
+        return;
+    }
+    t->named = d->naming && t->last == last;
     t->frame = TRANSMISSION_FRAME(frame);
     t->delivered_ns = ns < time_ns ? ns : time_ns;
     if (t->delivered_ns < d->answered_ns && d->answered_ns <= time_ns)
@@ -338,7 +343,7 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
 
         if (transmission_taken_ns(t) > base)
             base = transmission_taken_ns(t);
-        delivered(d, t, frame, time_ns, base + delay);
+        delivered(d, t, last, frame, time_ns, base + delay);
     }
     if (end > was)
         d->answered_ns = time_ns;
@@ -365,13 +370,26 @@ static void one_answered(struct flow_delivery *d, struct transmission *t, uint64
     int64_t delay = time_ns > t->last_ns ? time_ns - t->last_ns : 0;
 
     delay = answered_after(d, delay, true, t->asked, waits_ns);
-    delivered(d, t, frame, time_ns, t->last_ns + delay);
+    delivered(d, t, t->last, frame, time_ns, t->last_ns + delay);
     d->answered_ns = time_ns;
     d->pending++;
 }
 
+RPCRDMA_RARE void transmission_acked_or_naked(struct flow_delivery *d, uint64_t last,
+                                              uint64_t frame, int64_t time_ns)
+{
+    struct transmission *t = transmission_at(d, last);
+
+    if (!t || t->delivered || t->acked_or_naked || t->open || t->last != last || t->times != 1)
+        return;
+    t->acked_or_naked = true;
+    t->frame = TRANSMISSION_FRAME(frame);
+    t->delivered_ns = time_ns;
+}
+
 void transmission_answered_before(struct flow_delivery *d, uint64_t frame, int64_t time_ns)
 {
+    d->naming = false;
     several_answered(d, d->through - 1, frame, time_ns, INT64_MAX);
 }
 

@@ -51,6 +51,8 @@ struct transmission {
     bool write : 1;              /* an RDMA Write */
     bool asked : 1;              /* for an Ack, or it is a Read request: the answer does not wait */
     bool found : 1;              /* stands for what was not captured, as others show */
+    bool named : 1;              /* by the Ack that proves it: it is none of a later one */
+    bool acked_or_naked : 1;     /* not delivered: by `frame` at delivered_ns, which was cut */
     uint64_t twice : TWICE_BITS; /* TCP: so often its receiver said that it had it already */
 };
 
@@ -309,6 +311,7 @@ struct flow_delivery {
     bool unheard : 1;      /* something was sent again, and its receiver has sent nothing since */
     bool stepped : 1; /* Acks of what has not passed went on by FEW_MISSING PSNs at most each */
     bool held : 1;    /* what was answered is kept, however long ago */
+    bool naming : 1;  /* the answer in hand is an Ack, of the message that it names */
     bool loose : 1;   /* `next` is a lower bound */
     bool repeating;        /* what is being sent is being retransmitted */
     bool copied;           /* the packet in hand was seen elsewhere before */
@@ -465,6 +468,11 @@ void delivery_answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t f
  * its sender; then the shortest time of all counts. True: a record more is delivered. */
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
                            int64_t waits_ns);
+
+/* An Ack of what ends at `last`, or a Nak of it, which was cut. If it is not sent again, and is
+ * found delivered, it was an Ack. */
+void transmission_acked_or_naked(struct flow_delivery *d, uint64_t last, uint64_t frame,
+                                 int64_t time_ns);
 
 /* The newest, and what stands before it, was acknowledged before it passed, by `frame` at time_ns.
  */

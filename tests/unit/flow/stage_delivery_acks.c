@@ -86,6 +86,51 @@ static void an_ack_that_may_be_a_nak(void **state)
     assert_int_equal(find(WRAP + 2, WRAP + 2).state, RPCRDMA_DELIVERED);
 }
 
+/* It was an Ack if what it names arrived, as a later answer shows, and was not sent again. */
+static void an_ack_after_all(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        struct rpcrdma_op packet;
+        uint64_t cut;
+        int64_t cut_ns;
+
+        begin_again();
+        send_one(PSN);
+        ack(PSN);
+        send_one(PSN + 1);
+        packet = op(RPCRDMA_OP_ACK, PSN + 1, RPCRDMA_OP_ACK_OR_NAK);
+        cut = frame;
+        cut_ns = now;
+        assert_false(flow_delivery_answer(&memory, d, back, &packet));
+        assert_int_equal(find(PSN + 1, PSN + 1).state, RPCRDMA_DELIVERY_UNKNOWN);
+        now += 300 * MS;
+        if (again)
+            send_one(PSN + 1);
+        send_one(PSN + 2);
+        assert_true(ack(PSN + 2));
+        assert_int_equal(find(PSN + 1, PSN + 1).state, RPCRDMA_DELIVERED);
+        assert_int_equal(find(PSN + 1, PSN + 1).frame, again ? frame : cut);
+        assert_int_equal(find(PSN + 1, PSN + 1).named, !again);
+        if (!again)
+            assert_int_equal(find(PSN + 1, PSN + 1).time_ns, cut_ns);
+    }
+}
+
+/* What an Ack names is none of those before that, and a Nak names nothing that arrived. */
+static void which_message_an_ack_names(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++)
+        send_one(PSN + i);
+    ack(PSN + 1);
+    assert_false(find(PSN, PSN).named);
+    assert_true(find(PSN + 1, PSN + 1).named);
+    answer(RPCRDMA_OP_NAK, PSN + 3, RPCRDMA_NAK_PSN_SEQUENCE);
+    assert_int_equal(find(PSN + 2, PSN + 2).state, RPCRDMA_DELIVERED);
+    assert_false(find(PSN + 2, PSN + 2).named);
+}
+
 /* Nor is it one of the Acks that show that nothing was lost. */
 static void acks_that_may_be_naks_prove_nothing(void **state)
 {
@@ -349,6 +394,8 @@ int main(void)
         TEST(an_ack_of_nothing),
         TEST(an_ack_of_what_was_not_captured),
         TEST(an_ack_that_may_be_a_nak),
+        TEST(an_ack_after_all),
+        TEST(which_message_an_ack_names),
         TEST(acks_that_may_be_naks_prove_nothing),
         TEST(no_ack_that_is_whole),
         TEST(acks_of_what_came_again),
