@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/check.h"
 
+#include "flow/delivery/delivery.h"
 #include "wire/hot.h"
 
 /* Calls: a transaction begins, and what its header offers is opened. */
@@ -91,13 +92,17 @@ void rpc_note_header(struct rpc_transaction *t, const struct rpcrdma_rpc *rpc)
     t->pub.procedure = rpc->procedure;
 }
 
-/* Data to handles that nobody had offered passed less than a capture's disorder ago. */
+/* Data to handles that nobody had offered passed less than a capture's disorder ago; or a few
+ * packets ago, and after the Call by its time. */
 static bool data_was_early(const struct rpc_transaction *t)
 {
     const struct rpc_conn *c = rpc_of(t->conn);
 
-    return c && c->unknown_packets > 0 && t->pub.call_time_ns - c->unknown_ns <= FLOW_REORDER_NS &&
-           c->unknown_ns - t->pub.call_time_ns <= FLOW_REORDER_NS;
+    if (!c || c->unknown_packets == 0)
+        return false;
+    return c->unknown_ns >= t->pub.call_time_ns
+               ? t->pub.call_frame <= c->unknown_frame + FLOW_ACK_EARLY
+               : t->pub.call_time_ns - c->unknown_ns <= FLOW_REORDER_NS;
 }
 
 static void call_accept(struct flow_rpcs *rpcs, struct rpc_transaction *t,

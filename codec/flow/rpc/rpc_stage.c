@@ -188,6 +188,7 @@ static void unknown(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct
     if (!c)
         return;
     c->unknown_bytes += op->len;
+    c->unknown_frame = op->frame;
     c->unknown_ns = op->time_ns;
     if (c->unknown_packets++ > 0)
         return;

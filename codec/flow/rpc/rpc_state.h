@@ -176,7 +176,8 @@ struct rpc_conn {
     uint32_t n_parked;
     uint32_t unread;                         /* Calls whose slot is not known, or not yet */
     uint64_t unknown_bytes, unknown_packets; /* to handles that nothing seen offers; */
-    int64_t unknown_ns;                      /* the latest */
+    uint64_t unknown_frame;                  /* the latest, */
+    int64_t unknown_ns;                      /* then */
     int64_t replied_ns[2];                   /* by caller: the last Reply to it */
     uint32_t malformed[2];                   /* messages, by receiver */
     bool malformed_reported, astray_reported;

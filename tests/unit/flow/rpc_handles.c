@@ -156,6 +156,29 @@ static void data_before_its_call(void **state)
     }
 }
 
+/* Nor data that stands a few packets before its Call in the file, and by the times passed after it,
+ * however long. What a clock that was set back makes so, and stands far before it, is. */
+static void data_before_its_call_in_the_file(void **state)
+{
+    (void)state;
+    nudge(1);
+    for (uint32_t xid = 2; xid < 4; xid++) {
+        prepare_reply(xid, 0);
+        run_on(1000000000);
+        rpc_write(&rig, false, HANDLE + xid, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+        run_on(-1000000000);
+        for (uint32_t i = 0; xid == 3 && i < 100; i++)
+            nudge(1000 + i);
+        read_call(xid, HANDLE + xid, ADDRESS);
+        prepare_reply(xid, 0);
+        read_reply(xid, HANDLE + xid, ADDRESS);
+        run_on(2000000000);
+        nudge(10 + xid);
+        assert_int_equal(found(xid, RPCRDMA_RULE_DATA_MISSING), xid == 3);
+        assert_false(found(xid, RPCRDMA_RULE_RDMA_BEFORE_CALL));
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup_with_findings, teardown)
@@ -167,6 +190,7 @@ int main(void)
         TEST(a_read_chunk_written_to),
         TEST(a_write_chunk_read),
         TEST(data_before_its_call),
+        TEST(data_before_its_call_in_the_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
