@@ -14,12 +14,18 @@ static struct stream_range *room_for_gap(struct stream_gaps *gaps, const struct 
     return &gaps->range[gaps->next++ % STREAM_GAPS];
 }
 
-void stream_gap_add(struct flow_streams *streams, struct stream *s, uint32_t first, uint32_t count,
-                    const struct stream_range *kept)
+/* NULL: there is no memory, which ends the run. */
+static struct stream_gaps *gaps_of(struct flow_streams *streams, struct stream *s)
 {
     if (!s->gaps)
         s->gaps = flow_alloc_always(&streams->context->memory, sizeof(*s->gaps));
-    if (s->gaps) /* else there is no memory, which ends the run */
+    return s->gaps;
+}
+
+void stream_gap_add(struct flow_streams *streams, struct stream *s, uint32_t first, uint32_t count,
+                    const struct stream_range *kept)
+{
+    if (gaps_of(streams, s))
         *room_for_gap(s->gaps, kept) = (struct stream_range){first, count};
 }
 
@@ -44,16 +50,45 @@ bool stream_gap_take(struct flow_streams *streams, struct stream *s, uint32_t ps
     return false;
 }
 
+void stream_skip(struct flow_streams *streams, struct stream *s, uint32_t psn)
+{
+    uint32_t count = (psn - s->next) & 0xffffff;
+
+    if (count > 0 && gaps_of(streams, s))
+        s->gaps->skipped = (struct stream_range){s->next, count};
+    stream_expect(s, psn);
+}
+
+bool stream_skipped_take(struct stream *s, uint32_t psn)
+{
+    struct stream_range *skipped = s->gaps ? &s->gaps->skipped : NULL;
+    uint32_t at = skipped ? (psn - skipped->first) & 0xffffff : 0;
+
+    if (!skipped || at >= skipped->count)
+        return false;
+    /* what comes late comes in order, mostly */
+    if (at + 1 < skipped->count)
+        *skipped = (struct stream_range){rpcrdma_psn_add(psn, 1), skipped->count - at - 1};
+    else
+        skipped->count = at;
+    return true;
+}
+
+static void forget_if_over(struct stream_range *gap, uint32_t next)
+{
+    int32_t behind = rpcrdma_psn_diff(next, rpcrdma_psn_add(gap->first, gap->count));
+
+    if (behind < 0 || behind > STREAM_LONG_AGO)
+        gap->count = 0;
+}
+
 /* What is known of PSNs goes before they are used again. */
 RPCRDMA_RARE void stream_turn(struct stream *s, uint32_t next)
 {
-    for (int i = 0; s->gaps && i < STREAM_GAPS; i++) {
-        struct stream_range *gap = &s->gaps->range[i];
-        int32_t behind = rpcrdma_psn_diff(next, rpcrdma_psn_add(gap->first, gap->count));
-
-        if (behind < 0 || behind > STREAM_LONG_AGO)
-            gap->count = 0;
-    }
+    for (int i = 0; s->gaps && i < STREAM_GAPS; i++)
+        forget_if_over(&s->gaps->range[i], next);
+    if (s->gaps)
+        forget_if_over(&s->gaps->skipped, next);
     if (rpcrdma_psn_diff(next, s->pub.repeated_seq) > STREAM_LONG_AGO)
         s->pub.repeated = false;
 }

@@ -65,6 +65,7 @@ struct stream_range {
 struct stream_gaps {
     struct stream_range range[STREAM_GAPS];
     uint32_t next;
+    struct stream_range skipped; /* the latest that a Read of unknown length may have taken */
 };
 
 /* A Send being put together. */
@@ -199,6 +200,10 @@ void stream_gap_add(struct flow_streams *streams, struct stream *s, uint32_t fir
                     const struct stream_range *kept);
 /* Takes `psn` out of the gaps that were given up. False: it is in none. */
 bool stream_gap_take(struct flow_streams *streams, struct stream *s, uint32_t psn);
+/* Those before `psn` are expected no more, as a Read may have taken them. */
+void stream_skip(struct flow_streams *streams, struct stream *s, uint32_t psn);
+/* It took them but for `psn`, which is that of a Send or a Write. False: it is none of them. */
+bool stream_skipped_take(struct stream *s, uint32_t psn);
 /* `next` lies in the other half of all PSNs: what is known of those goes before they are used
  * again. */
 void stream_turn(struct stream *s, uint32_t next);

@@ -121,6 +121,8 @@ RPCRDMA_RARE static void fill(struct flow_streams *streams, struct stream *s)
         s->lent = stream_reorder_pop(s);
         if (s->order < s->lent->op.frame)
             s->order = s->lent->op.frame;
+        if (ahead > 0)
+            stream_skip(streams, s, s->lent->op.seq);
         if (ahead >= 0)
             take(streams, s, &s->lent->op);
         return;
@@ -199,6 +201,13 @@ static void late(struct flow_streams *streams, struct stream *s, const struct rp
     }
 }
 
+/* What was taken for a Read's responses is a Send or a Write, which stands behind later ones. */
+static bool was_skipped(struct stream *s, const struct rpcrdma_op *op)
+{
+    return (op->kind == RPCRDMA_OP_SEND || op->kind == RPCRDMA_OP_WRITE) &&
+           stream_skipped_take(s, op->seq);
+}
+
 RPCRDMA_RARE static void behind(struct flow_streams *streams, struct stream *s,
                                 const struct rpcrdma_op *op, int32_t by)
 {
@@ -211,7 +220,7 @@ RPCRDMA_RARE static void behind(struct flow_streams *streams, struct stream *s,
         return;
     }
     s->in_hand = NULL;
-    if (stream_gap_take(streams, s, op->seq)) {
+    if (stream_gap_take(streams, s, op->seq) || was_skipped(s, op)) {
         late(streams, s, op);
         return;
     }
@@ -238,7 +247,7 @@ RPCRDMA_RARE static void ahead(struct flow_streams *streams, struct stream *s,
     }
     if (s->resync) {
         /* a Read request took an unknown number of PSNs: this packet shows how many */
-        stream_expect(s, op->seq);
+        stream_skip(streams, s, op->seq);
         return;
     }
     if (!s->pub.conn) {
