@@ -138,8 +138,8 @@ RPCRDMA_HOT struct flow_read *flow_read_find(struct flow_direction *dir,
     if (op->carrier == RPCRDMA_CARRIER_IWARP)
         return find_iwarp(s, op, offset);
     /* a response that is no request's last is one path MTU long */
-    if (!(op->flags & RPCRDMA_OP_LAST) && op->len > 0 && s->pub.pmtu == 0)
-        s->pub.pmtu = op->len;
+    if (s->pub.pmtu == 0)
+        stream_show_mtu(s, op);
     for (uint32_t i = requests(s); i-- > 0;) {
         struct flow_read *read = at(s, i);
         uint32_t k = (op->seq - read->seq) & 0xffffff;

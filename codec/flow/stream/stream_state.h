@@ -33,6 +33,7 @@ enum {
     STREAM_OTHER_QP = 1 << 20, /* PSNs further apart are another connection, not a gap */
     STREAM_LONG_AGO = 1 << 16, /* and so are PSNs this far behind */
     STREAM_RECENT = 8, /* Sends remembered to distinguish a duplicate from a QP number used again */
+    STREAM_LEAST_MTU = 256,
 };
 
 struct stream_reordered {
@@ -215,6 +216,16 @@ static inline void stream_expect(struct stream *s, uint32_t next)
     if (RPCRDMA_SELDOM((s->next ^ next) & HALF))
         stream_turn(s, next);
     s->next = next;
+}
+
+/* A packet that is not the last of its message is one path MTU long (IBTA volume 1 section 9.7.4),
+ * which is a power of two. One of another length is damaged, or of a faulty sender: it says nothing
+ * of others. */
+static inline void stream_show_mtu(struct stream *s, const struct rpcrdma_op *op)
+{
+    if (!(op->flags & RPCRDMA_OP_LAST) && op->len != s->pub.pmtu && op->len >= STREAM_LEAST_MTU &&
+        (op->len & (op->len - 1)) == 0)
+        s->pub.pmtu = op->len;
 }
 
 /* window.c */

@@ -14,7 +14,6 @@ enum {
     REORDER_PACKETS = 16, /* capture may show an Ack this many packets early */
     REORDER_LINES = 8,    /* of the capture, where its order contradicts its times */
     BEFORE_START = 32,    /* PSNs before the first one seen that may still come */
-    SMALLEST_MTU = 256,
 };
 #define REORDER_NS INT64_C(1000000)             /* what capture may reorder */
 #define PATIENCE_NS INT64_C(8000000000)         /* for a retransmission that no Ack rules out */
@@ -31,7 +30,7 @@ void stream_finding(struct flow_streams *streams, const struct stream *s, enum r
 
 uint32_t stream_packets(const struct stream *s, uint32_t length)
 {
-    if (length <= SMALLEST_MTU)
+    if (length <= STREAM_LEAST_MTU)
         return 1;
     return s->pub.pmtu ? (uint32_t)(((uint64_t)length + s->pub.pmtu - 1) / s->pub.pmtu) : 0;
 }
@@ -90,9 +89,8 @@ static RPCRDMA_INLINE void take(struct flow_streams *streams, struct stream *s,
         s->moves_data = true;
         /* its response takes a PSN per packet */
         packets = op->flags & RPCRDMA_OP_RETH ? stream_packets(s, op->length) : 0;
-    } else if (!(op->flags & RPCRDMA_OP_LAST) && op->len > 0 &&
-               (op->kind == RPCRDMA_OP_SEND || op->kind == RPCRDMA_OP_WRITE)) {
-        s->pub.pmtu = op->len;
+    } else if (op->kind == RPCRDMA_OP_SEND || op->kind == RPCRDMA_OP_WRITE) {
+        stream_show_mtu(s, op);
     }
     s->resync = packets == 0;
     stream_expect(s, rpcrdma_psn_add(op->seq, packets ? packets : 1));

@@ -54,8 +54,7 @@ static RPCRDMA_INLINE bool take_next(struct stream *s, const struct rpcrdma_op *
 {
     if (op->seq != s->next)
         return false;
-    if (!(op->flags & RPCRDMA_OP_LAST) && op->len > 0)
-        s->pub.pmtu = op->len;
+    stream_show_mtu(s, op);
     s->resync = false;
     stream_expect(s, rpcrdma_psn_add(op->seq, 1));
     s->order = 0;

@@ -134,7 +134,7 @@ static void at_time_zero(void **state)
     (void)state;
     begin = rig.rig.time_ns = -20000; /* each packet is 10 us later */
     call = offer_writes();
-    rpc_write(&rig, false, 11, 0x1000, bytes, 1500, 500, UINT32_MAX);
+    rpc_write(&rig, false, 11, 0x1000, bytes, 1500, 512, UINT32_MAX);
     assert_int_equal(rig.rig.time_ns, begin + 40000);
     rpc_reply_header(&reply, XID);
     rpc_header_init(&h, XID, MSG);

@@ -19,22 +19,27 @@ static uint32_t ask(const struct rig_end *a, struct rig_end *b, bool cut)
     return psn;
 }
 
+/* A packet of a Response. */
+static void respond(const struct rig_end *a, const struct rig_end *b, uint32_t psn, uint32_t flags,
+                    uint32_t length)
+{
+    static const uint8_t bytes[2 * RIG_PMTU];
+    struct rpcrdma_op op = rig_op(&rig, RPCRDMA_OP_READ_RESPONSE, a, b, psn);
+
+    op.flags = (uint16_t)flags;
+    op.data = bytes;
+    op.caplen = op.len = length;
+    rig_feed(&rig, &op);
+}
+
 /* Responses [first, n) of as many as there are to be; the last one has `last` bytes. */
 static void answer(const struct rig_end *a, const struct rig_end *b, uint32_t psn, uint32_t first,
                    uint32_t n, uint32_t last)
 {
-    static const uint8_t bytes[RIG_PMTU];
-
-    for (uint32_t i = first; i < n; i++) {
-        struct rpcrdma_op op =
-            rig_op(&rig, RPCRDMA_OP_READ_RESPONSE, a, b, rpcrdma_psn_add(psn, i));
-
-        op.flags =
-            (uint16_t)((i == 0 ? RPCRDMA_OP_FIRST : 0u) | (i + 1 == n ? RPCRDMA_OP_LAST : 0u));
-        op.data = bytes;
-        op.caplen = op.len = i + 1 == n ? last : RIG_PMTU;
-        rig_feed(&rig, &op);
-    }
+    for (uint32_t i = first; i < n; i++)
+        respond(a, b, rpcrdma_psn_add(psn, i),
+                (i == 0 ? RPCRDMA_OP_FIRST : 0u) | (i + 1 == n ? RPCRDMA_OP_LAST : 0u),
+                i + 1 == n ? last : RIG_PMTU);
 }
 
 static void begin(struct rig_end *a, struct rig_end *b)
@@ -115,12 +120,98 @@ static void none_is_kept_for_ever(void **state)
     rig_end(&rig);
 }
 
+/* Two packets of a Write, of which the first is `first` bytes long. */
+static void write_two(const struct rig_end *a, struct rig_end *b, uint32_t first)
+{
+    static const uint8_t bytes[2 * RIG_PMTU];
+
+    for (int i = 0; i < 2; i++) {
+        struct rpcrdma_op op = rig_op(&rig, RPCRDMA_OP_WRITE, b, a, b->psn);
+
+        op.flags = i == 0 ? RPCRDMA_OP_FIRST | RPCRDMA_OP_RETH : RPCRDMA_OP_LAST;
+        op.length = i == 0 ? RIG_PMTU + 8 : 0;
+        op.data = bytes;
+        op.caplen = op.len = i == 0 ? first : 8;
+        rig_feed(&rig, &op);
+        b->psn = rpcrdma_psn_add(b->psn, 1);
+    }
+}
+
+/* A packet whose length is no path MTU, damaged or of a faulty sender, says nothing of others: what
+ * is read after it is as long as was asked for, and takes as many PSNs. */
+static void length_that_is_no_mtu(void **state)
+{
+    enum { LAST = SIZE - (PACKETS - 1) * RIG_PMTU };
+    static const uint32_t lengths[] = {4, RIG_PMTU - 1, RIG_PMTU + 1, 1500};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        struct rig_end a = RIG_A, b = RIG_B;
+
+        begin(&a, &b);
+        write_two(&a, &b, RIG_PMTU);
+        write_two(&a, &b, lengths[i]);
+        answer(&a, &b, ask(&a, &b, false), 0, PACKETS, LAST);
+        rig_send_reply(&rig, &b, &a, 1);
+        rig_end(&rig);
+        assert_int_equal(too_long(), 0);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), 0);
+        assert_int_equal(rig.messages, 2);
+    }
+}
+
+/* Nor of a Read and its Response that came before it and are held back, for a Call is missing. */
+static void length_that_comes_while_held_back(void **state)
+{
+    enum { LAST = SIZE - (PACKETS - 1) * RIG_PMTU };
+    struct rig_end a = RIG_A, b = RIG_B, missing;
+
+    (void)state;
+    begin(&a, &b);
+    write_two(&a, &b, RIG_PMTU);
+    missing = a;
+    a.psn++;
+    rig_send_call(&rig, &a, &b, 3);
+    answer(&a, &b, ask(&a, &b, false), 0, PACKETS, LAST);
+    assert_true(flow_admission_any(rig.flow->conns));
+    write_two(&a, &b, 1500);
+    rig_send_call(&rig, &missing, &b, 2);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 3);
+    assert_int_equal(too_long(), 0);
+}
+
+/* The same of the first packet of a Read Response, where nothing else showed the path MTU yet. */
+static void first_response_has_no_mtu(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    uint32_t psn;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect_cut(&rig, &a, &b, 20049);
+    rig_send_call(&rig, &a, &b, 1);
+    psn = ask(&a, &b, false);
+    respond(&a, &b, psn, RPCRDMA_OP_FIRST, RIG_PMTU + 1);
+    answer(&a, &b, psn, 1, PACKETS, SIZE - (PACKETS - 1) * RIG_PMTU);
+    assert_int_equal(too_long(), 0);
+    /* and one that is too long is still told, with where it ends */
+    psn = ask(&a, &b, false);
+    answer(&a, &b, psn, 0, PACKETS, RIG_PMTU);
+    assert_int_equal(too_long(), 1);
+    assert_int_equal(rig.finding[rig.findings - 1].arg[0], PACKETS * RIG_PMTU);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(longer_than_asked_for),
         cmocka_unit_test(asked_for_unknown),
         cmocka_unit_test(none_is_kept_for_ever),
+        cmocka_unit_test(length_that_is_no_mtu),
+        cmocka_unit_test(length_that_comes_while_held_back),
+        cmocka_unit_test(first_response_has_no_mtu),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -247,7 +247,7 @@ static void connect_as(struct rig *rig, const struct rig_end *a, const struct ri
                                    .qpn = a->qpn,
                                    .start_psn = has_psn ? b->psn : 0,
                                    .has_start_psn = has_psn,
-                                   .path_mtu = RIG_PMTU};
+                                   .path_mtu = has_psn ? RIG_PMTU : 0};
 
     cm(rig, RPCRDMA_OP_CONNECT, a, b, &c);
     c = (struct rpcrdma_op_connect){.local_comm_id = comm_id(b),

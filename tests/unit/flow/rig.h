@@ -94,7 +94,7 @@ void rig_nak(struct rig *rig, const struct rig_end *from, const struct rig_end *
              enum rpcrdma_nak nak);
 /* REQ, REP, RTU between a and b to the service port; PSNs from the ends. */
 void rig_connect(struct rig *rig, struct rig_end *a, struct rig_end *b, uint16_t port);
-/* The REQ is cut before it says where b's PSNs begin. */
+/* The REQ is cut before it says where b's PSNs begin, and the path MTU. */
 void rig_connect_cut(struct rig *rig, struct rig_end *a, struct rig_end *b, uint16_t port);
 void rig_disconnect(struct rig *rig, const struct rig_end *a, const struct rig_end *b);
 

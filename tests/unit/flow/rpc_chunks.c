@@ -277,7 +277,7 @@ static void a_reply_chunk_alone_and_with_a_write_chunk(void **state)
 
             rpc_write(&rig, false, 72, 0x100, part.data, first, RIG_PMTU, UINT32_MAX);
             if (part.n > first)
-                rpc_write(&rig, false, 73, 0x200, part.data + first, part.n - first, 500,
+                rpc_write(&rig, false, 73, 0x200, part.data + first, part.n - first, 512,
                           UINT32_MAX);
             rpc_header_init(&h, xid, NOMSG);
             rpc_add_write(&h, true, 71, 0, with_write ? 1001 : 0);

@@ -342,7 +342,7 @@ static void test_too_long(void **state)
     for (uint32_t i = 0; i <= PARTS; i++) {
         struct rpcrdma_op op = packet(RPCRDMA_OP_SEND, PSN + i);
 
-        op.len = i < PARTS ? INT32_MAX : op.len;
+        op.len = i < PARTS ? 1U << 30 : op.len;
         op.caplen = i == 0 ? PMTU : 0;
         op.flags = i == 0 ? RPCRDMA_OP_FIRST : i == PARTS ? RPCRDMA_OP_LAST : 0;
         if (i != MISSING)
