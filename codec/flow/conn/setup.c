@@ -241,6 +241,10 @@ static struct flow_conn *request_after_accept(struct flow_conns *conns, struct f
     struct flow_direction *dir = answered_before(conns, conn, op);
 
     if (dir) {
+        /* what showed that it is RPC-over-RDMA shows it of this connection, which is to stay: the
+         * more certain one of two does */
+        if (dir->classified)
+            conn_accept(conns, conn);
         conn_pair(conns, conn->dir[1], dir);
     } else {
         dir = fresh_direction(conns, op, op->connect->qpn);

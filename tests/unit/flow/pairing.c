@@ -177,20 +177,26 @@ static void one_way(void **state)
     }
 }
 
-/* A CM message of the client's, with that QP as its own. */
-static void set_up(enum rpcrdma_op_kind kind, const struct rig_end *a, const struct rig_end *b,
-                   uint32_t comm_id, uint32_t qpn)
+static void cm(enum rpcrdma_op_kind kind, const struct rig_end *from, const struct rig_end *to,
+               struct rpcrdma_op_connect c)
 {
-    struct rpcrdma_op_connect c = {.local_comm_id = comm_id,
-                                   .service_id = 0x1060000 | 20049,
-                                   .port = 20049,
-                                   .qpn = qpn,
-                                   .path_mtu = 1024};
-    struct rpcrdma_op op = rig_op(&rig, kind, a, b, 0);
+    struct rpcrdma_op op = rig_op(&rig, kind, from, to, 0);
 
     op.dst_qpn = 1;
     op.connect = &c;
     rig_feed(&rig, &op);
+}
+
+/* A CM message of the client's, with that QP as its own. */
+static void set_up(enum rpcrdma_op_kind kind, const struct rig_end *a, const struct rig_end *b,
+                   uint32_t comm_id, uint32_t qpn)
+{
+    cm(kind, a, b,
+       (struct rpcrdma_op_connect){.local_comm_id = comm_id,
+                                   .service_id = 0x1060000 | 20049,
+                                   .port = 20049,
+                                   .qpn = qpn,
+                                   .path_mtu = 1024});
 }
 
 /* ... with the REQ: its ports, QP and private data are this stream's, if there is no other. */
@@ -262,6 +268,36 @@ static void rep_lost(void **state)
     assert_one_pair(RPCRDMA_PAIRED_INFERRED);
     assert_int_equal(rig.connection[0].service_port, 20049);
     assert_int_equal(rig.connection[0].role[0], RPCRDMA_ROLE_CLIENT);
+}
+
+/* Two ports captured into one file: the REP, which says nothing of RPC-over-RDMA, and the server's
+ * first Reply, which shows it, stand before the REQ. All is of the connection that was set up. */
+static void req_behind_reply(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    struct rpcrdma_op_connect accepts = {.local_comm_id = 6, .remote_comm_id = 5, .qpn = b.qpn};
+    struct rpcrdma_op_connect asks = {.local_comm_id = 5,
+                                      .service_id = 0x1060000 | 20049,
+                                      .port = 20049,
+                                      .qpn = a.qpn,
+                                      .start_psn = b.psn,
+                                      .has_start_psn = true,
+                                      .path_mtu = 1024};
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    cm(RPCRDMA_OP_ACCEPT, &b, &a, accepts);
+    rig_send_reply(&rig, &b, &a, 1);
+    cm(RPCRDMA_OP_CONNECT, &a, &b, asks);
+    rig_send_call(&rig, &a, &b, 1);
+    rig_send_call(&rig, &a, &b, 2);
+    rig_send_reply(&rig, &b, &a, 2);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 4);
+    assert_one_pair(RPCRDMA_PAIRED_CM);
+    assert_int_equal(rig.connection[0].service_port, 20049);
+    assert_int_equal(rig.connection[0].role[0], RPCRDMA_ROLE_CLIENT);
+    assert_int_equal(rig.connection[0].life.requests, 1);
 }
 
 /* A callback's Call tells the server; a forward and a reverse Call with one XID are two. */
@@ -410,6 +446,7 @@ int main(void)
         cmocka_unit_test(one_way_with_req),
         cmocka_unit_test(one_way_behind_another_req),
         cmocka_unit_test(rep_lost),
+        cmocka_unit_test(req_behind_reply),
         cmocka_unit_test(reverse),
         cmocka_unit_test(reverse_and_nomsg),
         cmocka_unit_test(unknown_program),
