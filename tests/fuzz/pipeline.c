@@ -40,33 +40,82 @@ static void run(struct fuzz_choices from, const struct watch_config *config, str
     watch_end(watch);
 }
 
-/* Of RoCEv2 over IPv4: Read Requests to a QP have ever higher PSNs. */
+enum { ETHERTYPE = 12, IP = 14, UDP = 34, BTH = 42, LEAST = BTH + 12, ICRC = 4 };
+
+/* The next packet of RoCEv2 over IPv4; NULL: there is none. */
+static const uint8_t *next_roce(struct fuzz_choices *from)
+{
+    while (from->size >= 3) {
+        uint32_t caplen = fuzz_u16(from);
+        size_t got;
+        const uint8_t *p;
+
+        fuzz_u8(from);
+        p = fuzz_bytes(from, caplen, &got);
+        if (got >= LEAST && rpcrdma_get_be16(p + ETHERTYPE) == 0x0800 && p[IP] == 0x45)
+            return p;
+    }
+    return NULL;
+}
+
+/* Read Requests to a QP have ever higher PSNs. */
 static bool reads_go_up(struct fuzz_choices from)
 {
-    enum { QPS = 64, ETHERTYPE = 12, IP = 14, BTH = 42, READ_REQUEST = 12, LEAST = BTH + 12 };
+    enum { QPS = 64, READ_REQUEST = 12 };
     struct {
         bool known;
         uint32_t qpn, psn;
     } last[QPS] = {{0}};
+    const uint8_t *p;
 
-    while (from.size >= 3) {
-        uint32_t caplen = fuzz_u16(&from), qpn, psn;
-        size_t got;
-        const uint8_t *p;
+    while ((p = next_roce(&from))) {
+        uint32_t qpn = rpcrdma_get_be32(p + BTH + 4) & 0xffffff;
+        uint32_t psn = rpcrdma_get_be32(p + BTH + 8) & 0xffffff;
 
-        fuzz_u8(&from);
-        p = fuzz_bytes(&from, caplen, &got);
-        if (got < LEAST || rpcrdma_get_be16(p + ETHERTYPE) != 0x0800 || p[IP] != 0x45 ||
-            p[BTH] != READ_REQUEST)
+        if (p[BTH] != READ_REQUEST)
             continue;
-        qpn = rpcrdma_get_be32(p + BTH + 4) & 0xffffff;
-        psn = rpcrdma_get_be32(p + BTH + 8) & 0xffffff;
         if (last[qpn % QPS].known && last[qpn % QPS].qpn == qpn &&
             rpcrdma_psn_diff(psn, last[qpn % QPS].psn) <= 0)
             return false;
         last[qpn % QPS].known = true;
         last[qpn % QPS].qpn = qpn;
         last[qpn % QPS].psn = psn;
+    }
+    return true;
+}
+
+/* What stands behind the BTH of a first or middle packet of a Send, Write or Response. -1: it is
+ * none. */
+static int header_bytes(uint8_t opcode)
+{
+    switch (opcode) {
+    case 0: /* Send First, Send Middle, Write Middle, Read Response Middle */
+    case 1:
+    case 7:
+    case 14:
+        return 0;
+    case 6: /* Write First */
+        return 16;
+    case 13: /* Read Response First */
+        return 4;
+    default:
+        return -1;
+    }
+}
+
+/* Packets that are not the last of their message have the length that the REQ says; or one that is
+ * no path MTU. 0: no REQ says one. */
+static bool as_long_as_said(struct fuzz_choices from, uint32_t path_mtu)
+{
+    const uint8_t *p;
+
+    while (path_mtu != 0 && (p = next_roce(&from))) {
+        int header = header_bytes(p[BTH]), pad = p[BTH + 1] >> 4 & 3;
+        int length = rpcrdma_get_be16(p + UDP + 4) - (8 + 12 + header + pad + ICRC);
+
+        if (header >= 0 && length >= 256 && (length & (length - 1)) == 0 &&
+            (uint32_t)length != path_mtu)
+            return false;
     }
     return true;
 }
@@ -84,17 +133,18 @@ static bool reads_go_up(struct fuzz_choices from)
  * - where a Send begins: of paths without a connection few are kept, and which of them are
  *   forgotten depends on which packets were captured enough to have one.
  * A Read Response is as long as was asked for, too, where the same ends make a connection, no
- * two Reads ask for the same one (`reads_go_up`), and what is held back until a dialect is chosen
- * is given at the same packet: the bounds, which are small here, let one run forget the Read.
+ * two Reads ask for the same one (`reads_go_up`), packets are as long as a REQ says that may be cut
+ * (`as_long_as_said`), and what is held back until a dialect is chosen is given at the same packet:
+ * the bounds, which are small here, let one run forget the Read. `fits`: the first two of these.
  * `start`: of each packet that is captured; else which of two start-up frames at one place is read
  * depends on which of them is cut.
  */
-static void compare(const struct watch *whole, const struct watch *part, bool start, bool go_up)
+static void compare(const struct watch *whole, const struct watch *part, bool start, bool fits)
 {
     if (part->inferred || part->dialects != whole->dialects)
         return;
     MUST(!part->malformed_net || !start);
-    MUST(!part->read_long || whole->read_long || !go_up || part->pairs != whole->pairs ||
+    MUST(!part->read_long || whole->read_long || !fits || part->pairs != whole->pairs ||
          part->waited != whole->waited);
     for (size_t i = 0; i < WATCH_FRAMES; i++)
         MUST(!part->at[i].malformed || !whole->at[i].message ||
@@ -118,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
         run(from, &config, cuts[i], &part);
-        compare(&whole, &part, i == 0, reads_go_up(from));
+        compare(&whole, &part, i == 0, reads_go_up(from) && as_long_as_said(from, whole.path_mtu));
     }
     return 0;
 }

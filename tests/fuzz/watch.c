@@ -93,6 +93,8 @@ static void on_connection(void *context, const struct rpcrdma_connection *c)
     }
     w->inferred |= c->carrier == RPCRDMA_CARRIER_IWARP && c->paired_by != RPCRDMA_PAIRED_CM;
     w->pairs += (c->end[0].qpn + UINT64_C(7)) * (c->end[1].qpn + UINT64_C(7));
+    if (c->path_mtu != 0)
+        w->path_mtu = w->path_mtu == 0 || w->path_mtu == c->path_mtu ? c->path_mtu : UINT32_MAX;
     w->dialects = w->dialects * 31 + (c->dialect ? c->dialect->id : 0);
     w->connections++;
     add(w, c->number);

@@ -26,6 +26,7 @@ struct watch {
     bool malformed_net; /* one of net/'s */
     bool read_long;     /* a Read Response has more than was asked for */
     uint64_t pairs;     /* a sum of which ends are whose */
+    uint32_t path_mtu;  /* of REQs; UINT32_MAX: they differ */
     uint64_t waited;    /* of the packets at which no more was waited for to choose a dialect */
     struct {
         bool message, malformed;
