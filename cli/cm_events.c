@@ -257,7 +257,7 @@ void cm_events_op(struct cm_events *events, const struct rpcrdma_op *op,
         .terminate = op->terminate,
     };
     if (connect) {
-        e->by_receiver = op->kind == RPCRDMA_OP_DISCONNECT && connect->remote_qpn == 0;
+        e->by_receiver = connect->drep;
         e->qpn = connect->qpn;
         e->service_port = op->kind == RPCRDMA_OP_CONNECT ? connect->port : 0;
         e->has_start_psn = connect->has_start_psn;

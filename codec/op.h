@@ -101,6 +101,7 @@ struct rpcrdma_op_connect {
     uint16_t port;                          /* service port, 0 where unknown */
     uint32_t qpn;        /* the sender's QP number; 0 where the message has none */
     uint32_t remote_qpn; /* DREQ: the QP number of the receiver */
+    bool drep;           /* DREP: its receiver had asked to disconnect */
     uint32_t start_psn;  /* PSN that the receiver of this message sends first */
     bool has_start_psn;
     uint32_t path_mtu;           /* bytes; CM REQ only, else 0 */

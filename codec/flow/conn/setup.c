@@ -442,16 +442,13 @@ void flow_conn_ended(struct flow_conns *conns, struct flow_conn *conn, enum rpcr
     life->ended_ns = conns->context->time_ns;
 }
 
-/* A DREP names no QP: its sender was asked to disconnect. */
 static void cm_end(struct flow_conns *conns, const struct rpcrdma_op *op, struct flow_conn *conn,
                    int sender)
 {
-    bool asked = op->kind == RPCRDMA_OP_DISCONNECT && op->connect->remote_qpn == 0;
-
     flow_conn_ended(conns, conn,
                     op->kind == RPCRDMA_OP_REJECT ? RPCRDMA_ENDED_REJECTED
                                                   : RPCRDMA_ENDED_DISCONNECTED,
-                    asked ? 1 - sender : sender);
+                    op->connect->drep ? 1 - sender : sender);
     if (op->kind == RPCRDMA_OP_REJECT)
         conn->pub.life.reject_reason = op->connect->reason;
     conn_end_of(conns, op, conn);

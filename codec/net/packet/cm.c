@@ -125,6 +125,7 @@ static bool decode(struct cm_message *m, uint16_t attribute, struct rpcrdma_op *
         return true;
     case CM_DREP:
         op->kind = RPCRDMA_OP_DISCONNECT;
+        connect->drep = true;
         connect->remote_comm_id = be32(m, 4);
         private_data(m, connect, 8);
         return true;

@@ -336,7 +336,8 @@ static void only_the_answer_to_a_disconnect(void **state)
     reply(1);
     cm(RPCRDMA_OP_DISCONNECT, &rig.b, &rig.a,
        (struct rpcrdma_op_connect){.local_comm_id = UINT32_C(2) << 24 | rig.b.qpn,
-                                   .remote_comm_id = UINT32_C(1) << 24 | rig.a.qpn});
+                                   .remote_comm_id = UINT32_C(1) << 24 | rig.a.qpn,
+                                   .drep = true});
     rpcrdma_flow_end(rig.rig.flow);
     assert_int_equal(connection(1)->life.ended_by, 0);
 }

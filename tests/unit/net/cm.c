@@ -83,6 +83,7 @@ static void cut_at_every_byte(void **state)
             CHECK(qpn, messages[m].qpn, 3);
             CHECK(remote_qpn, messages[m].remote_qpn, 3);
             CHECK(start_psn, messages[m].psn, 3);
+            assert_int_equal(c->drep, messages[m].attribute == 0x16);
             assert_int_equal(c->has_start_psn,
                              messages[m].psn >= 0 && have >= (size_t)(messages[m].psn + 3));
             if (messages[m].attribute == 0x10)
