@@ -229,6 +229,12 @@ RPCRDMA_RARE static const struct transmission *in_vain_at_last(const struct flow
                : NULL;
 }
 
+/* Nothing answered it; or it is a Read, and responses are missing yet. */
+static bool lacks_answers(const struct flow_delivery *d, const struct transmission *t)
+{
+    return !t->delivered || (t->read && d->answer_next <= t->last);
+}
+
 /* What was retransmitted and is not answered. NULL: nothing. */
 static const struct transmission *unanswered(const struct flow_delivery *d, bool one_way)
 {
@@ -238,7 +244,7 @@ static const struct transmission *unanswered(const struct flow_delivery *d, bool
         return in_vain_at_last(d);
     t = oldest_not_served(d);
 
-    return t && proves(d, t) && !t->delivered && t->times >= 2 ? t : NULL;
+    return t && proves(d, t) && lacks_answers(d, t) && t->times >= 2 ? t : NULL;
 }
 
 /* Of its transmissions those that nothing more was answered to. */
@@ -282,7 +288,7 @@ void flow_delivery_silence(const struct flow_delivery *d, bool one_way,
     } else if (t) {
         silence->transmissions = t->times;
         silence->in_vain = in_vain(d, t);
-        silence->since_ns = t->first_ns;
+        silence->since_ns = t->delivered ? d->answered_ns : t->first_ns;
     } else if (asked_for(d, oldest)) {
         silence->asked = true;
         silence->since_ns = d->rare->nak_ns;

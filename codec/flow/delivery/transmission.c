@@ -264,9 +264,13 @@ static bool goes_on(const struct flow_delivery *d, uint32_t i, uint64_t last)
 }
 
 /* A response, or an Ack of a part, in the middle of this record. */
-static void answered_in_part(struct transmission *t, uint64_t frame, int64_t time_ns)
+static void answered_in_part(struct flow_delivery *d, struct transmission *t, uint64_t frame,
+                             int64_t time_ns)
 {
-    if (!t->read || t->delivered)
+    if (!t->read)
+        return;
+    d->answered_ns = time_ns;
+    if (t->delivered)
         return;
     t->delivered = true; /* it was asked for */
     t->frame = TRANSMISSION_FRAME(frame);
@@ -328,7 +332,7 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
         if (transmission_taken_ns(t) > latest)
             latest = transmission_taken_ns(t);
         if (t->last > last || goes_on(d, end, last)) {
-            answered_in_part(t, frame, time_ns);
+            answered_in_part(d, t, frame, time_ns);
             break;
         }
     }

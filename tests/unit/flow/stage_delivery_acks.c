@@ -117,6 +117,30 @@ static void an_ack_after_all(void **state)
     }
 }
 
+/* The rest of a Read is asked for again in vain, until a response of it passes. */
+static void a_read_answered_in_part(void **state)
+{
+    struct rpcrdma_silence silence;
+    int64_t heard_ns;
+
+    (void)state;
+    read_request(PSN, 4);
+    answer(RPCRDMA_OP_READ_RESPONSE, PSN, 0);
+    heard_ns = now;
+    for (int i = 0; i < 3; i++) {
+        now += 2000 * MS;
+        read_request(PSN + 1, 3);
+    }
+    flow_delivery_silence(d, false, &silence);
+    assert_int_equal(silence.heard_ns, heard_ns);
+    assert_int_equal(silence.since_ns, heard_ns);
+    assert_int_equal(silence.in_vain, 2); /* of its rest, after the first time */
+    answer(RPCRDMA_OP_READ_RESPONSE, PSN + 1, 0);
+    flow_delivery_silence(d, false, &silence);
+    assert_int_equal(silence.heard_ns, now);
+    assert_int_equal(silence.in_vain, 0);
+}
+
 /* What an Ack names is none of those before that, and a Nak names nothing that arrived. */
 static void which_message_an_ack_names(void **state)
 {
@@ -395,6 +419,7 @@ int main(void)
         TEST(an_ack_of_what_was_not_captured),
         TEST(an_ack_that_may_be_a_nak),
         TEST(an_ack_after_all),
+        TEST(a_read_answered_in_part),
         TEST(which_message_an_ack_names),
         TEST(acks_that_may_be_naks_prove_nothing),
         TEST(no_ack_that_is_whole),
