@@ -177,15 +177,32 @@ static void note_sending(struct report *r, const struct rpcrdma_transaction *t, 
                       server ? rpc_responder(t) : rpc_caller(t), &when);
 }
 
-/* Between its first and its last RDMA packet next to nothing moved. False: it was quicker. */
+/* From its first to its last RDMA packet, but for what the client took for Reads. */
+static int64_t moving_ns(const struct rpcrdma_transaction *t)
+{
+    return t->phases.data_ns - t->phases.data_peer_ns;
+}
+
+/* That is long, and most of it. */
+static bool is_moving(const struct report *r, const struct rpcrdma_transaction *t)
+{
+    return is_long(r, moving_ns(t)) && moving_ns(t) > t->latency_ns / 2;
+}
+
+/* How much it was that moved: else the Call or the Reply was cut. */
+static bool moved_known(const struct rpcrdma_transaction *t)
+{
+    return t->reads_known && t->returns_known;
+}
+
+/* Meanwhile next to nothing moved. False: it was quicker, or that is not known. */
 static bool note_paused(struct report *r, const struct rpcrdma_transaction *t)
 {
     uint64_t bytes = t->read_chunk_length + t->write_chunk_length + t->reply_chunk_length;
-    int64_t ns = t->phases.data_ns - t->phases.data_peer_ns;
+    int64_t ns = moving_ns(t);
     struct report_tally *tally;
 
-    if (!is_long(r, ns) || ns <= t->latency_ns / 2 || !t->reads_known || !t->returns_known ||
-        (double)bytes >= (double)ns / 1e9 * REPORT_SLOW_RATE)
+    if (!is_moving(r, t) || !moved_known(t) || (double)bytes >= (double)ns / 1e9 * REPORT_SLOW_RATE)
         return false;
     tally = report_tally_of(r, t->connection);
     if (tally)
@@ -254,15 +271,17 @@ static void note_slow_server(struct report *r, const struct rpcrdma_transaction 
     }
 }
 
-/* No part of it is long, but all of them are. */
+/* No part of it is long, but all of them are; or what moved for long may be much or little. */
 static void note_of_all(struct report *r, const struct rpcrdma_transaction *t)
 {
     const struct rpcrdma_phases *phases = &t->phases;
     const struct way call = call_way(t), reply = reply_way(t);
+    bool unknown = is_moving(r, t) && !moved_known(t);
 
-    if (is_long(r, MAX(call.sending_ns, call.rest_ns)) ||
-        is_long(r, MAX(reply.sending_ns, reply.rest_ns)) ||
-        !is_long(r, time_plus(time_plus(phases->call_ns, phases->server_ns), phases->reply_ns)))
+    if (!unknown &&
+        (is_long(r, MAX(call.sending_ns, call.rest_ns)) ||
+         is_long(r, MAX(reply.sending_ns, reply.rest_ns)) ||
+         !is_long(r, time_plus(time_plus(phases->call_ns, phases->server_ns), phases->reply_ns))))
         return;
     r->slow_of_all++;
     r->slow_of_all_ns = MAX(r->slow_of_all_ns, t->latency_ns);

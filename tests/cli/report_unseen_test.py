@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of what the place of capture does not show: it is no fact there."""
 import json
+import os
 import unittest
 
+from command import capture
 from conversation import ConversationTest, roce_source
+import pcap
 import rule_talk
 import rules_iwarp
 import roce
@@ -30,6 +33,18 @@ class Unseen(ConversationTest):
         cause, = self.report(talk)['causes']
         self.assertEqual((cause['cause'], cause['rpcs']), ('slow-server', times))
         return cause
+
+    def test_how_much_moved_was_cut(self):
+        """Data stands still for 4 s, and the Reply is cut before the lengths of what it returns: it may have been much that moved,
+        or little, and the capture is not healthy."""
+        packets, _ = pcap.read(capture('roce-nfs3-mini'))
+        path = os.path.join(self.folder, 'cut.pcap')
+        for snaplen, verdict in ((None, 'causes'), (110, 'causes'), (106, 'undecided')):
+            pcap.write(path, [one._replace(data=one.data[:snaplen], time_ns=one.time_ns + (4 * SECOND if number > 369 else 0))
+                              for number, one in enumerate(packets, 1)])
+            report = json.loads(self.run_command('report', '--json', path))
+            self.assertEqual(report['verdict'], verdict)
+        self.assertIn('1 of 68 RPCs took 1 s or more', report['text'])
 
     def test_reply_lost_before_capture(self):
         """A Reply whose first transmission was lost before the place of capture passes when it is sent again, as late as one of a
