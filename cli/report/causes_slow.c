@@ -88,41 +88,69 @@ static bool may_be_lost(const struct report *r, const struct report_slow *slow)
            slow->ns / (int64_t)slow->rpcs < REPORT_A_WHILE_NS;
 }
 
+/* When half of these Calls and more arrived is not known. */
+static bool mostly_unacked(const struct report_slow *slow)
+{
+    return slow->unacked * 2 >= slow->rpcs;
+}
+
+/* What else it may have been. False: nothing. `stood_still`: that is told already. */
+static bool doubt_end(const struct report *r, const struct report_slow *slow, bool stood_still,
+                      struct report_cause *cause)
+{
+    uint64_t frame;
+    char *text = cause->against;
+    const size_t size = sizeof(cause->against);
+
+    if (slow->again > 0)
+        snprintf(text, size,
+                 "%" PRIu64 " of these Calls %s sent again on the same connection: the first may "
+                 "have been dropped, and the second answered at once",
+                 slow->again, slow->again == 1 ? "was" : "were");
+    else if (stood_still)
+        return true;
+    else if (report_gaps(r, &frame) > 0)
+        snprintf(text, size,
+                 "the capture lacks packets: RDMA, or what was sent again, may be among them");
+    else if (may_be_lost(r, slow))
+        snprintf(text, size,
+                 "meanwhile no other Reply passed: %s may have been lost before the place of "
+                 "capture, and passed when %s sent again",
+                 slow->rpcs == 1 ? "this one" : "these", slow->rpcs == 1 ? "it was" : "they were");
+    else if (mostly_unacked(slow))
+        snprintf(text, size, "no Ack of %s captured: the way there may have taken that long",
+                 slow->rpcs == 1 ? "the Call was" : "most of these Calls was");
+    else if (r->slow_cut > 0)
+        snprintf(text, size,
+                 "which part of %" PRIu64 " other RPC%s took long is not known, for the Call was "
+                 "cut: the client may have been slow to answer RDMA Reads, or data stood still",
+                 r->slow_cut, plural(r->slow_cut));
+    else
+        return false;
+    return true;
+}
+
 static void slow_end(struct report *r, enum report_cause_id id, const struct report_slow *slow,
                      const struct report_periods *still, bool nothing_lost)
 {
     bool server = id == CAUSE_SERVER;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[IN_ALL];
-    uint64_t frame;
-    bool lacks, stood_still, unseen;
+    bool stood_still;
 
     if (slow->rpcs == 0)
         return;
-    lacks = report_gaps(r, &frame) > 0;
-    unseen = may_be_lost(r, slow);
-    cause = add_slow(r, slow, server,
-                     lacks || unseen || slow->again > 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
+    cause = add_slow(r, slow, server, CONFIDENCE_HIGH, who);
     stood_still = doubt_what_stood_still(slow, still, cause);
+    if (doubt_end(r, slow, stood_still, cause))
+        cause->confidence = CONFIDENCE_MEDIUM;
     snprintf(cause->text, sizeof(cause->text),
              "The %s%s was slow%s: %" PRIu64 " %s%s of %.3g s or more took %s between the "
-             "Call's arrival and the Reply, without RDMA%s.",
+             "%s and the Reply, without RDMA%s.",
              server ? "server" : "client", who, server ? "" : " to answer the server", slow->rpcs,
              server ? "RPC" : "callback", plural(slow->rpcs), report_seconds(r->slow_ns),
-             in_all(slow, time), nothing_lost && !unseen ? " and without anything being lost" : "");
-    if (slow->again > 0)
-        snprintf(cause->against, sizeof(cause->against),
-                 "%" PRIu64 " of these Calls %s sent again on the same connection: the first may "
-                 "have been dropped, and the second answered at once",
-                 slow->again, slow->again == 1 ? "was" : "were");
-    else if (!stood_still && lacks)
-        snprintf(cause->against, sizeof(cause->against),
-                 "the capture lacks packets: RDMA, or what was sent again, may be among them");
-    else if (!stood_still && unseen)
-        snprintf(cause->against, sizeof(cause->against),
-                 "meanwhile no other Reply passed: %s may have been lost before the place of "
-                 "capture, and passed when %s sent again",
-                 slow->rpcs == 1 ? "this one" : "these", slow->rpcs == 1 ? "it was" : "they were");
+             in_all(slow, time), mostly_unacked(slow) ? "Call" : "Call's arrival",
+             nothing_lost && !may_be_lost(r, slow) ? " and without anything being lost" : "");
 }
 
 void report_slow_add(struct report_slow *sum, const struct report_slow *one)
@@ -141,6 +169,7 @@ void report_slow_add(struct report_slow *sum, const struct report_slow *one)
     sum->rpcs += one->rpcs;
     sum->again += one->again;
     sum->alone += one->alone;
+    sum->unacked += one->unacked;
     sum->ns = time_plus(sum->ns, one->ns);
     report_periods_add(&sum->periods, &one->periods);
 }

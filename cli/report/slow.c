@@ -319,6 +319,7 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
     if (responder) {
         note_responder(slow, t, own);
         slow->alone += !callback && answered_alone(r, t, own);
+        slow->unacked += !t->phases.has_call;
     }
     reads = !callback && t->read_chunk_length > 0 && (waited > half || is_long(r, waited));
     if (reads)

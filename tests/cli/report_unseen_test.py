@@ -16,8 +16,8 @@ SECOND = 10**9
 
 
 class Unseen(ConversationTest):
-    def slow_server(self, seconds, beside, times=1):
-        """The cause, where one of 60 RPCs waited so long for its Reply; beside: others were answered meanwhile."""
+    def slow_server(self, seconds, beside, times=1, then=lambda c: None):
+        """The cause, where one of 60 RPCs waited so long for its Reply; beside: others were answered meanwhile. What comes then."""
         def talk(c, _):
             for number in range(60):
                 c.clock.now += SECOND // 10
@@ -30,9 +30,36 @@ class Unseen(ConversationTest):
                     if beside:
                         c.null()
                 c.reply(slow)
+            then(c)
         cause, = self.report(talk)['causes']
         self.assertEqual((cause['cause'], cause['rpcs']), ('slow-server', times))
         return cause
+
+    def test_when_calls_arrived(self):
+        """No Acks are captured: the way of the Calls may have taken what the server seems to have."""
+        def no_acks(c):
+            c.packets[:] = [one for one in c.packets if roce.parse(one.data, one.length).opcode != roce.ACK]
+        cause = self.slow_server(3, True)
+        self.assertEqual((cause['confidence'], cause.get('against')), ('high', None))
+        self.assertIn("between the Call's arrival and the Reply", cause['text'])
+        cause = self.slow_server(3, True, then=no_acks)
+        self.assertEqual(cause['confidence'], 'medium')
+        self.assertIn('between the Call and the Reply', cause['text'])
+        self.assertIn('no Ack of the Call was captured', cause['against'])
+
+    def test_other_calls_were_cut(self):
+        """A Call was cut within its chunk lists, and took as long: the client may not have answered RDMA Reads."""
+        def cut(c):
+            begin = len(c.packets)
+            c.clock.now += SECOND
+            c.write((3072,))
+            call = c.packets[begin]
+            c.packets[begin:] = [call._replace(data=call.data[:100])] + [
+                one._replace(time_ns=one.time_ns + 3 * SECOND) for one in c.packets[begin + 1:]]
+            c.clock.now += 3 * SECOND
+        cause = self.slow_server(3, True, then=cut)
+        self.assertEqual(cause['confidence'], 'medium')
+        self.assertIn('which part of 1 other RPC took long is not known', cause['against'])
 
     def test_how_much_moved_was_cut(self):
         """Data stands still for 4 s, and the Reply is cut before the lengths of what it returns: it may have been much that moved,
