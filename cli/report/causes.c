@@ -320,14 +320,18 @@ uint64_t report_gaps(const struct report *r, uint64_t *frame)
            MAX(r->rules[RPCRDMA_RULE_TCP_LOST], r->rules[RPCRDMA_RULE_BYTES_LOST]);
 }
 
-/* Calls whose Reply may be in what the capture lacks; *unseen: of these, behind all of it. */
-static uint64_t explained(const struct report *r, uint64_t *unseen)
+struct lacking {
+    uint64_t gaps;            /* in what was sent */
+    uint64_t calls;           /* whose Reply may be in what the capture lacks; */
+    uint64_t unseen, unheard; /* of these, behind all of it; and before all that answers */
+    bool one_way;
+};
+
+static void explained(const struct report *r, struct lacking *lacks)
 {
     GHashTableIter each;
-    uint64_t n = 0;
     gpointer one;
 
-    *unseen = 0;
     g_hash_table_iter_init(&each, r->connections);
     while (g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *c = one;
@@ -336,17 +340,11 @@ static uint64_t explained(const struct report *r, uint64_t *unseen)
 
         if (of == 0 || sent_again(r, c) || report_one_way(c))
             continue;
-        n += of;
-        *unseen += own[REPORT_FORWARD].unseen + own[REPORT_REVERSE].unseen;
+        lacks->calls += of;
+        lacks->unseen += own[REPORT_FORWARD].unseen + own[REPORT_REVERSE].unseen;
+        lacks->unheard += own[REPORT_FORWARD].unheard + own[REPORT_REVERSE].unheard;
     }
-    return n;
 }
-
-struct lacking {
-    uint64_t gaps;          /* in what was sent */
-    uint64_t calls, unseen; /* see explained */
-    bool one_way;
-};
 
 /* Most Replies without Call answer what was sent when the capture had begun. */
 static bool calls_lack(const struct report *r)
@@ -364,17 +362,23 @@ static bool began_late(const struct report *r, const struct lacking *lacks)
 static void tell_what_lacks(struct report_cause *cause, const struct report *r,
                             const struct lacking *lacks)
 {
-    uint64_t calls = lacks->calls - lacks->unseen, unseen = lacks->unseen;
+    uint64_t calls = lacks->calls - lacks->unseen - lacks->unheard, unseen = lacks->unseen;
     uint64_t cut = lacks->gaps == 0 && calls > 0 ? r->rules[RPCRDMA_RULE_TRUNCATED] : 0;
     /* behind all that was captured there is no gap: the client's Acks tell of it */
     uint64_t n = lacks->gaps > 0 ? lacks->gaps : cut > 0 ? cut : calls;
-    char without[160] = "", behind[160] = "";
+    char without[160] = "", behind[160] = "", before[160] = "";
 
     if (calls > 0)
         snprintf(without, sizeof(without),
                  " What is missing may have answered %" PRIu64
                  " Call%s without Reply: %s no sign that the server was at fault.",
                  calls, plural(calls), calls == 1 ? "it is" : "they are");
+    if (lacks->unheard > 0)
+        snprintf(before, sizeof(before),
+                 " %" PRIu64 " Call%s sent before anything that the other end sends was captured: "
+                 "whether %s answered is not known.",
+                 lacks->unheard, lacks->unheard == 1 ? " was" : "s were",
+                 lacks->unheard == 1 ? "it was" : "they were");
     if (unseen == 1)
         snprintf(behind, sizeof(behind),
                  " Whether the last Call of a connection whose Acks are missing was answered could "
@@ -385,8 +389,8 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
                  "were answered could not be seen.",
                  unseen);
     if (lacks->gaps + calls + r->no_call == 0 && !lacks->one_way)
-        snprintf(cause->text, sizeof(cause->text), "The capture is incomplete: Acks are missing.%s",
-                 behind);
+        snprintf(cause->text, sizeof(cause->text), "The capture is incomplete: %s.%s%s",
+                 unseen > 0 ? "Acks are missing" : "one direction begins later", before, behind);
     else if (began_late(r, lacks))
         snprintf(cause->text, sizeof(cause->text),
                  "The capture is incomplete: it began when %" PRIu64
@@ -401,15 +405,16 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
     else
         snprintf(cause->text, sizeof(cause->text),
                  "The capture is incomplete: %s%" PRIu64 " %s%s %s, %" PRIu64
-                 " Repl%s without Call.%s%s",
+                 " Repl%s without Call.%s%s%s",
                  lacks->one_way ? "one direction only; " : "", n, cut > 0 ? "message" : "gap",
                  plural(n), cut > 0 ? "cut short" : "in what was sent", r->no_call,
-                 r->no_call == 1 ? "y" : "ies", without, behind);
+                 r->no_call == 1 ? "y" : "ies", without, before, behind);
     snprintf(cause->against, sizeof(cause->against), "%s",
              lacks->one_way || (calls_lack(r) && lacks->gaps + calls == 0)
                  ? "capture both directions, at one port or at the host"
-             : began_late(r, lacks)
-                 ? "what came before is not known; nothing is missing since"
+             : began_late(r, lacks) ? "what came before is not known; nothing is missing since"
+             : lacks->gaps == 0 && lacks->unheard > 0
+                 ? "begin to capture both directions at the same time"
                  : "capture with rpcrdma capture --slice, or a larger buffer (-B)");
 }
 
@@ -433,11 +438,11 @@ static void incomplete(struct report *r)
 {
     bool one_way = nothing_both_ways(r);
     struct report_cause *cause;
-    struct lacking lacks;
+    struct lacking lacks = {0};
     uint64_t frame;
 
     lacks.gaps = report_gaps(r, &frame);
-    lacks.calls = explained(r, &lacks.unseen);
+    explained(r, &lacks);
 
     r->undecided = (r->rpcs == 0 && !never_connected(r)) || one_way || r->no_call * 2 > r->rpcs ||
                    (r->n_causes == 0 && report_not_looked_at(r) + r->slow_of_all > 0);
@@ -450,7 +455,7 @@ static void incomplete(struct report *r)
     if (lacks.gaps + lacks.calls == 0 && !one_way && r->no_call * 10 <= r->rpcs)
         return;
     cause = report_cause_add(r, CAUSE_INCOMPLETE, CONFIDENCE_HIGH);
-    cause->frame = lacks.gaps == 0 && lacks.calls > lacks.unseen
+    cause->frame = lacks.gaps == 0 && lacks.calls > lacks.unseen + lacks.unheard
                        ? r->rule_frame[RPCRDMA_RULE_TRUNCATED]
                        : frame;
     lacks.one_way = one_way;

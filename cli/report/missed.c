@@ -140,7 +140,7 @@ static bool waited(const struct report_tally *tally, struct report_unanswered *w
 /* Those that need an explanation by what is missing. */
 static uint64_t to_explain(const struct report_unanswered *without)
 {
-    return without->calls - without->gone - without->waited;
+    return without->calls - without->gone - without->waited - without->unheard;
 }
 
 void report_missed_answer(const struct report_tally *tally, struct report_unanswered *without,

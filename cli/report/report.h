@@ -98,6 +98,7 @@ struct report_unanswered {
      * the caller was captured, or later */
     uint64_t behind;
     uint64_t dropped;      /* neither acknowledged nor sent again, for REPORT_RESEND_NS */
+    uint64_t unheard;      /* before anything that answers on this connection was captured */
     uint64_t under_way;    /* when the capture ended, less than a second old */
     bool under_way_silent; /* of one of these the Ack was the connection's last packet */
     /* What the capture lacks explains so many: see missed.c. How many there are up to one of them,

@@ -159,6 +159,11 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
     without->gone += in_vain;
     if (none)
         without->caller_end = t->caller_end;
+    if (none && !in_vain && t->call.unheard) {
+        without->unheard++;
+        without->held += held;
+        return; /* it is not known whether it was answered meanwhile */
+    }
     if (none && !in_vain)
         report_missed_answer(tally, without, t);
     late = none && !in_vain && time_less(report_now_ns(r), t->call_time_ns) >= SECOND;

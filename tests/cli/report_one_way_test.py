@@ -43,6 +43,18 @@ class OneWay(ConversationTest):
                 finding['rule'] for line in told.splitlines() for finding in json.loads(line).get('findings', [])})
             self.assertIn('; 0 gaps in what was sent', self.run_command('report', path))
 
+    def test_one_direction_begins_later(self):
+        """Calls that were answered before that are none that the server did not answer; its first answer acknowledges them all."""
+        for name in ('roce-nfs41-mini', 'iwarp-nfs3-mini'):
+            packets, path = self.packets(name), os.path.join(self.folder, 'late.pcap')
+            for begin in range(len(packets) // 3, len(packets), len(packets) // 7):
+                pcap.write(path, [one for number, one in enumerate(packets)
+                                  if number >= begin or one.data[26:30] != bytes([192, 168, 77, 1])])
+                report = json.loads(self.run_command('report', '--json', path))
+                self.assertEqual({one['cause'] for one in report['causes']}, {'capture-incomplete'}, (name, begin))
+            self.assertIn('sent before anything that the other end sends was captured: whether they were answered is not known',
+                          report['text'])
+
     def test_more_calls_than_are_kept(self):
         """Their Replies are not awaited: the direction was not captured. Each is told as one without Reply."""
         def talk(c, both):

@@ -132,6 +132,7 @@ static RPCRDMA_INLINE void tell(const struct flow_delivery *d, const struct tran
     if (end->delivered) {
         out->state = RPCRDMA_DELIVERED;
         out->named = end->named;
+        out->unheard = end->unheard;
         out->frame = end->frame;
         out->time_ns = end->delivered_ns;
     } else if (d->ended && proves(d, end) && (end->refused || end->times > 1)) {

@@ -314,8 +314,9 @@ static RPCRDMA_INLINE int64_t answered_after(struct flow_delivery *d, int64_t de
     return transmission_way_ns(d, delay, waits_ns);
 }
 
+/* `first`: no answer passed before this one. */
 RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last, uint64_t frame,
-                                          int64_t time_ns, int64_t waits_ns)
+                                          int64_t time_ns, int64_t waits_ns, bool first)
 {
     uint32_t was = d->pending, end = was;
     int64_t latest = INT64_MIN, delay, base = INT64_MIN;
@@ -348,6 +349,7 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
         if (transmission_taken_ns(t) > base)
             base = transmission_taken_ns(t);
         delivered(d, t, last, frame, time_ns, base + delay);
+        t->unheard = first && i + 1 < end;
     }
     if (end > was)
         d->answered_ns = time_ns;
@@ -394,13 +396,14 @@ RPCRDMA_RARE void transmission_acked_or_naked(struct flow_delivery *d, uint64_t 
 void transmission_answered_before(struct flow_delivery *d, uint64_t frame, int64_t time_ns)
 {
     d->naming = false;
-    several_answered(d, d->through - 1, frame, time_ns, INT64_MAX);
+    several_answered(d, d->through - 1, frame, time_ns, INT64_MAX, false);
 }
 
 RPCRDMA_HOT bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame,
                                        int64_t time_ns, int64_t waits_ns)
 {
     struct transmission *t;
+    bool first = !d->answered;
 
     d->answered = true;
     if (last < d->through)
@@ -410,7 +413,7 @@ RPCRDMA_HOT bool transmission_answered(struct flow_delivery *d, uint64_t last, u
         uncaptured(d, last, time_ns);
     t = transmission_pending(d);
     if (!t || t->last != last || t->open || t->times != 1 || t->found)
-        return several_answered(d, last, frame, time_ns, waits_at(d, last, waits_ns));
+        return several_answered(d, last, frame, time_ns, waits_at(d, last, waits_ns), first);
     one_answered(d, t, frame, time_ns, waits_ns);
     return true;
 }

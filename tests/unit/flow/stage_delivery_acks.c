@@ -117,6 +117,19 @@ static void an_ack_after_all(void **state)
     }
 }
 
+/* What the first answer that is captured acknowledges beside its own message may have been answered
+ * before: nothing of that end was captured then. */
+static void what_was_sent_before_any_answer(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 5; i++)
+        send_one(PSN + i);
+    ack(PSN + 2);
+    ack(PSN + 4);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_int_equal(find(PSN + i, PSN + i).unheard, i < 2);
+}
+
 /* The rest of a Read is asked for again in vain, until a response of it passes. */
 static void a_read_answered_in_part(void **state)
 {
@@ -419,6 +432,7 @@ int main(void)
         TEST(an_ack_of_what_was_not_captured),
         TEST(an_ack_that_may_be_a_nak),
         TEST(an_ack_after_all),
+        TEST(what_was_sent_before_any_answer),
         TEST(a_read_answered_in_part),
         TEST(which_message_an_ack_names),
         TEST(acks_that_may_be_naks_prove_nothing),
