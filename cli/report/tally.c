@@ -128,14 +128,15 @@ static bool behind(const struct rpcrdma_transaction *t)
  * Call on, at the latest, and was not heard for long since. */
 static bool gone(const struct rpcrdma_transaction *t)
 {
-    const struct rpcrdma_silence *silence =
-        t->caller_end >= 0 ? &t->connection->life.silence[t->caller_end] : NULL;
+    const struct rpcrdma_silence *silence;
     int64_t ns;
 
-    return t->reply_frame != 0 ||
-           (silence && connection_silent(t->connection, t->caller_end, &ns) &&
-            time_less(silence->since_ns, t->call_time_ns) < SECOND &&
-            time_less(silence->heard_ns, silence->since_ns) < SECOND);
+    if (t->reply_frame != 0 || t->caller_end < 0)
+        return t->reply_frame != 0;
+    silence = &t->connection->life.silence[t->caller_end];
+    return connection_silent(t->connection, t->caller_end, &ns) &&
+           time_less(silence->since_ns, t->call_time_ns) < SECOND &&
+           time_less(silence->heard_ns, silence->since_ns) < SECOND;
 }
 
 static void note_unanswered(struct report *r, struct report_tally *tally,
