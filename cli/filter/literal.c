@@ -146,9 +146,15 @@ bool literal_parse(struct literal *literal, const struct rpcrdma_field *field, c
         limited = g_strconcat("(*LIMIT_MATCH=" STEPS_MOST ")", text, NULL);
         literal->regex = g_regex_new(limited, G_REGEX_CASELESS, 0, &error);
         g_free(limited);
-        if (!literal->regex) {
-            g_snprintf(problem, size, "no regular expression: %s", error->message);
-            g_error_free(error);
+        if (!literal->regex) { /* the message is of what was asked for */
+            GRegex *plain;
+
+            g_clear_error(&error);
+            plain = g_regex_new(text, G_REGEX_CASELESS, 0, &error);
+            g_snprintf(problem, size, "no regular expression: %s",
+                       error ? error->message : "it is too large");
+            g_clear_error(&error);
+            g_clear_pointer(&plain, g_regex_unref);
         }
         return literal->regex != NULL;
     }

@@ -248,7 +248,7 @@ class Selection(ListTest):
                                      ('client == 10.0.0.0/33', 10, '32 bits'),
                                      ('complete == maybe', 12, 'true or false'),
                                      ('direction == backwards', 13, 'never called that'),
-                                     ('name matches "("', 13, 'regular expression'), ('name in {}', 9, 'empty')):
+                                     ('name matches "("', 13, 'at char 1: '), ('name in {}', 9, 'empty')):
             self.assertEqual(self.run_command_lines(expression), (at, True), expression)
             self.assertIn(what, self.stderr)
 

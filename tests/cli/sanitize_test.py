@@ -59,7 +59,7 @@ class Sanitize(CommandTest):
         cls.stays = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.stays.cleanup)
         cls.key = os.path.join(cls.stays.name, 'key')
-        with open(cls.key, 'wb') as file:  # one, as by chance a key in hundreds makes a name of what is another one's
+        with open(cls.key, 'wb') as file:  # one, so that each run is the same
             file.write(b'one and the same')
 
     def sanitize(self, path, *more, name='out.pcapng', status=0):
