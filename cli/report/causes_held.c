@@ -68,8 +68,8 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
         return "one direction only was captured: the server may not have answered";
     if (from && from->pub.life.ended == RPCRDMA_ENDED_NOT && has_held(from))
         return "the server's host acknowledged them: the server may not have answered";
-    if (from && from->pub.life.ended == RPCRDMA_ENDED_NOT && from->has_path[server] &&
-        from->path[server].retransmitted == 0 && c->trouble.resent_after_ns >= REPORT_RESEND_NS)
+    if (from && from->has_path[server] && from->path[server].retransmitted == 0 &&
+        c->trouble.resent_after_ns >= REPORT_RESEND_NS)
         return "nothing was retransmitted on it before: the capture lacks packets, and the server "
                "may have had them, and not have answered";
     return NULL;
