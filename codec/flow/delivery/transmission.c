@@ -264,13 +264,9 @@ static bool goes_on(const struct flow_delivery *d, uint32_t i, uint64_t last)
 }
 
 /* A response, or an Ack of a part, in the middle of this record. */
-static void answered_in_part(struct flow_delivery *d, struct transmission *t, uint64_t frame,
-                             int64_t time_ns)
+static void answered_in_part(struct transmission *t, uint64_t frame, int64_t time_ns)
 {
-    if (!t->read)
-        return;
-    d->answered_ns = time_ns;
-    if (t->delivered)
+    if (!t->read || t->delivered)
         return;
     t->delivered = true; /* it was asked for */
     t->frame = TRANSMISSION_FRAME(frame);
@@ -320,7 +316,7 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
 {
     uint32_t was = d->pending, end = was;
     int64_t latest = INT64_MIN, delay, base = INT64_MIN;
-    bool again = false, asked = false, first_may_be = false;
+    bool again = false, asked = false, first_may_be = false, in_part = false;
 
     for (; end < d->count; end++) {
         struct transmission *t = transmission_record(d, end);
@@ -333,7 +329,8 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
         if (transmission_taken_ns(t) > latest)
             latest = transmission_taken_ns(t);
         if (t->last > last || goes_on(d, end, last)) {
-            answered_in_part(d, t, frame, time_ns);
+            in_part = t->read;
+            answered_in_part(t, frame, time_ns);
             break;
         }
     }
@@ -351,7 +348,7 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
         delivered(d, t, last, frame, time_ns, base + delay);
         t->unheard = first && i + 1 < end;
     }
-    if (end > was)
+    if (end > was || in_part)
         d->answered_ns = time_ns;
     d->pending = (uint16_t)end;
     return end > was;
