@@ -134,12 +134,17 @@ static void what_was_sent_before_any_answer(void **state)
 static void a_read_answered_in_part(void **state)
 {
     struct rpcrdma_silence silence;
-    int64_t heard_ns;
+    int64_t sent_ns, heard_ns;
 
     (void)state;
+    send_one(PSN - 1);
+    sent_ns = now;
+    now += 900 * MS;
     read_request(PSN, 4);
     answer(RPCRDMA_OP_READ_RESPONSE, PSN, 0);
     heard_ns = now;
+    /* as long after it as the response after the Read, for its Ack is not in the capture */
+    assert_between(find(PSN - 1, PSN - 1).time_ns, sent_ns, sent_ns + 20 * US);
     for (int i = 0; i < 3; i++) {
         now += 2000 * MS;
         read_request(PSN + 1, 3);
