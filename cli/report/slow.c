@@ -183,7 +183,7 @@ static int64_t moving_ns(const struct rpcrdma_transaction *t)
     return t->phases.data_ns - t->phases.data_peer_ns;
 }
 
-/* That is long, and most of it. */
+/* That is long, and most of the RPC's time. */
 static bool is_moving(const struct report *r, const struct rpcrdma_transaction *t)
 {
     return is_long(r, moving_ns(t)) && moving_ns(t) > t->latency_ns / 2;

@@ -31,7 +31,7 @@ struct rpcrdma_delivery {
     bool refused;           /* likewise: by any Nak, the latest that passed since it was sent */
     bool lost;              /* it did not arrive the first time, as is proven */
     bool named;             /* DELIVERED: by an Ack of its last PSN, not of a later one */
-    bool unheard; /* DELIVERED: likewise later messages, and no answer was captured before */
+    bool unheard; /* DELIVERED: by the first answer captured, which acknowledges later ones, too */
     uint32_t transmissions; /* as seen in the capture; 0: not known */
     uint64_t first_frame,
         last_frame; /* its first packet; the latest of it that was retransmitted */

@@ -52,7 +52,7 @@ struct transmission {
     bool asked : 1;              /* for an Ack, or it is a Read request: the answer does not wait */
     bool found : 1;              /* stands for what was not captured, as others show */
     bool named : 1;              /* by the Ack that proves it: it is none of a later one */
-    bool unheard : 1;            /* by the first answer that was captured, as is a later one */
+    bool unheard : 1;            /* by the first answer captured, which names a later one */
     bool acked_or_naked : 1;     /* not delivered: by `frame` at delivered_ns, which was cut */
     uint64_t twice : TWICE_BITS; /* TCP: so often its receiver said that it had it already */
 };

@@ -136,6 +136,16 @@ static void a_write_chunk_read(void **state)
     assert_int_equal(rig_count(&rig.rig, RPCRDMA_RULE_WRITE_CHUNK_READ), 1);
 }
 
+/* The Call, the Reply to it, and what comes so long after that. */
+static void read_and_go_on(uint32_t xid, int64_t ns)
+{
+    read_call(xid, HANDLE + xid, ADDRESS);
+    prepare_reply(xid, 0);
+    read_reply(xid, HANDLE + xid, ADDRESS);
+    run_on(ns);
+    nudge(10 + xid);
+}
+
 /* Data that was captured just before its Call is not missing; what passed long before that, is. */
 static void data_before_its_call(void **state)
 {
@@ -146,11 +156,7 @@ static void data_before_its_call(void **state)
         rpc_write(&rig, false, HANDLE + xid, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
         if (xid == 3)
             run_on(1000000000);
-        read_call(xid, HANDLE + xid, ADDRESS);
-        prepare_reply(xid, 0);
-        read_reply(xid, HANDLE + xid, ADDRESS);
-        run_on(1000000000);
-        nudge(10 + xid);
+        read_and_go_on(xid, 1000000000);
         assert_int_equal(found(xid, RPCRDMA_RULE_DATA_MISSING), xid == 3);
         assert_true(found(xid, RPCRDMA_RULE_RDMA_BEFORE_CALL));
     }
@@ -169,11 +175,7 @@ static void data_before_its_call_in_the_file(void **state)
         run_on(-1000000000);
         for (uint32_t i = 0; xid == 3 && i < 100; i++)
             nudge(1000 + i);
-        read_call(xid, HANDLE + xid, ADDRESS);
-        prepare_reply(xid, 0);
-        read_reply(xid, HANDLE + xid, ADDRESS);
-        run_on(2000000000);
-        nudge(10 + xid);
+        read_and_go_on(xid, 2000000000);
         assert_int_equal(found(xid, RPCRDMA_RULE_DATA_MISSING), xid == 3);
         assert_false(found(xid, RPCRDMA_RULE_RDMA_BEFORE_CALL));
     }
