@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "out/connection.h"
+#include "report/acked.h"
 #include "report/attempts.h"
 #include "report/causes.h"
 #include "report/opened.h"
@@ -37,6 +38,7 @@ void report_keeping_begin(struct report *r, size_t max_bytes)
     r->busy = g_sequence_new(NULL);
     report_attempts_begin(r);
     report_opened_begin(r);
+    r->acked = report_acked_new();
 }
 
 void report_keeping_end(struct report *r)
@@ -49,6 +51,7 @@ void report_keeping_end(struct report *r)
     g_sequence_free(r->busy);
     report_attempts_end(r);
     report_opened_end(r);
+    report_acked_free(r->acked);
     g_free(r->gone);
     g_hash_table_destroy(r->connections);
     g_hash_table_destroy(r->tallies);
@@ -258,6 +261,7 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
     c->passed[0] = t->passed[0];
     c->passed[1] = t->passed[1];
     report_served(r, &c->pub, t);
+    report_acked_add(r->acked, c);
     memcpy(c->brief_acks, t->acks, sizeof(c->brief_acks));
     if (t->moved)
         memcpy(c->moved, t->moved, sizeof(c->moved));

@@ -16,6 +16,7 @@
 #include "report/report.h"
 
 #include "out/transaction.h"
+#include "report/acked.h"
 #include "times.h"
 
 #define SECOND INT64_C(1000000000)
@@ -181,7 +182,7 @@ static uint64_t unseen(const struct report *r, const struct report_connection *c
 
     if (!c->has_path[end] || path->packets == 0)
         return 0;
-    if (path->acknowledged && (ended || !acks_lack(r, c, 1 - end)))
+    if (report_acked_by(r->acked, c, end) && (ended || !acks_lack(r, c, 1 - end)))
         return without->dropped;
     /* what was under way when the capture ended is not late */
     return MAX(without->dropped, ended ? without->behind : MIN(without->behind, without->late));

@@ -527,6 +527,7 @@ struct report {
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];
 
     /* messages */
+    struct report_acked *acked;  /* see acked.h */
     uint64_t calls_inline, calls_chunk, replies_inline, replies_chunk;
     uint64_t one_way; /* messages whose sender or peer is not known */
 
