@@ -529,6 +529,8 @@ void report_decide(struct report *r)
     causes_of_damage(r);
     causes_of_slow_ends(r);
     causes_of_failures(r);
+    causes_of_held_again(r);
+    causes_of_all_not_ready(r);
     causes_of_later(r);
     incomplete(r);
     causes_of_one_way(r, nothing_both_ways(r));

@@ -83,6 +83,11 @@ void causes_of_remote_errors(struct report *r);
 
 /* causes_large.c: large packets do not pass, small ones do: of connections between the same hosts,
  * one cause. Before the others, which look at what it found: */
+/* causes_not_ready.c: what was sent towards this end was refused for want of buffers; where that is
+ * so on several connections of one host */
+void causes_of_not_ready(struct report *r, const struct report_connection *c, int end);
+void causes_of_all_not_ready(struct report *r);
+
 void causes_of_black_holes(struct report *r);
 /* A cause of its own tells why it ended: a remote error, or large packets that did not pass. */
 static inline bool report_end_told(const struct report_connection *c)

@@ -225,23 +225,6 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
                     : "the end that should have sent them may not have done so");
 }
 
-static void not_ready(struct report *r, const struct report_connection *c, int end)
-{
-    const struct rpcrdma_path *a = &c->path[end];
-    struct report_cause *cause;
-
-    if (a->naks[RPCRDMA_NAK_RNR] == 0)
-        return;
-    cause = report_cause_add(r, CAUSE_RECEIVER_NOT_READY, CONFIDENCE_HIGH);
-    cause->rpcs = c->rpcs;
-    cause->time_ns = a->refused_waited_ns;
-    cause->frame = a->nak_frame[RPCRDMA_NAK_RNR];
-    snprintf(cause->text, sizeof(cause->text),
-             "The %s had no buffer for messages: %" PRIu64 " RNR Nak%s on connection %u.",
-             end == report_server_end(&c->pub) ? "server" : "client", a->naks[RPCRDMA_NAK_RNR],
-             plural(a->naks[RPCRDMA_NAK_RNR]), (unsigned)c->pub.number);
-}
-
 static void reordered(struct report *r, const struct report_connection *c, uint64_t late,
                       uint64_t naks)
 {
@@ -303,7 +286,7 @@ void causes_of_path(struct report *r, const struct report_connection *c)
             acks_lost(r, c, end, true, path->acked_timeouts, path->acked_timeout_ns);
             acks_lost(r, c, end, false, path->served_timeouts, path->served_timeout_ns);
         }
-        not_ready(r, c, end);
+        causes_of_not_ready(r, c, end);
     }
     disturbed(r, c);
 }

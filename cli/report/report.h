@@ -453,6 +453,8 @@ struct report_cause {
     struct report_periods when;         /* of a slow transfer */
     const struct report_connection *of; /* NULL: of the whole capture */
     GArray *connections; /* of several causes that are told as one, uint32_t; or NULL */
+    bool held; /* unanswered: the server's host had the Calls, and they were sent again elsewhere */
+    bool of_server;                     /* receiver-not-ready: it was; else the client */
     uint32_t names;      /* another connection that is not kept; 0: none */
     uint64_t rpcs;       /* it made slow or fail */
     uint64_t count;      /* how often it happened: told as one; 0: not known */

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rule of docs/report.md about RNR Naks. A host that has no buffers on several connections is
+ * one cause, however many they are. */
+#include "report/causes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "out/address.h"
+#include "plural.h"
+#include "times.h"
+
+enum { FEW = 3 }; /* so many are told one by one */
+
+void causes_of_not_ready(struct report *r, const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path *a = &c->path[end];
+    struct report_cause *cause;
+
+    if (a->naks[RPCRDMA_NAK_RNR] == 0)
+        return;
+    cause = report_cause_add(r, CAUSE_RECEIVER_NOT_READY, CONFIDENCE_HIGH);
+    cause->of_server = end == report_server_end(&c->pub);
+    cause->rpcs = c->rpcs;
+    cause->time_ns = a->refused_waited_ns;
+    cause->frame = a->nak_frame[RPCRDMA_NAK_RNR];
+    snprintf(cause->text, sizeof(cause->text),
+             "The %s had no buffer for messages: %" PRIu64 " RNR Nak%s on connection %u.",
+             cause->of_server ? "server" : "client", a->naks[RPCRDMA_NAK_RNR],
+             plural(a->naks[RPCRDMA_NAK_RNR]), (unsigned)c->pub.number);
+}
+
+static bool concerns(const struct report_cause *cause)
+{
+    return cause->id == CAUSE_RECEIVER_NOT_READY;
+}
+
+/* By the host that had none. */
+static int compare_hosts(const struct report_cause *a, const struct report_cause *b)
+{
+    if (a->of_server != b->of_server)
+        return a->of_server ? 1 : -1;
+    return report_compare_hosts(a->of, b->of, a->of_server);
+}
+
+static uint64_t naks_of(const struct report_cause *cause)
+{
+    int server = report_server_end(&cause->of->pub);
+
+    return cause->of->path[cause->of_server ? server : 1 - server].naks[RPCRDMA_NAK_RNR];
+}
+
+static void join(const struct report *r, struct report_cause *const *all, guint n)
+{
+    struct report_cause one = *all[0];
+    uint64_t naks = naks_of(all[0]);
+    char host[ADDRESS_SIZE];
+
+    if (n <= FEW)
+        return;
+    for (guint i = 1; i < n; i++) {
+        naks += naks_of(all[i]);
+        one.rpcs += all[i]->rpcs;
+        one.time_ns = time_plus(one.time_ns, all[i]->time_ns);
+        one.frame = MIN(one.frame, all[i]->frame);
+    }
+    one.connections = report_causes_connections(all, n);
+    one.count = n;
+    host[address_or_name(report_host(&one.of->pub, one.of_server), host)] = '\0';
+    snprintf(one.text, sizeof(one.text),
+             "The %s %s had no buffer for messages: %" PRIu64
+             " RNR Naks on %s%u connections, the first of them connection %u.",
+             one.of_server ? "server" : "client", host, naks,
+             report_not_looked_at(r) > 0 ? "at least " : "", n,
+             (unsigned)g_array_index(one.connections, uint32_t, 0));
+    report_causes_replace(all, n, &one);
+}
+
+void causes_of_all_not_ready(struct report *r)
+{
+    static const struct report_join rule = {concerns, compare_hosts, join};
+
+    report_causes_join(r, &rule);
+}
