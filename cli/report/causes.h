@@ -109,6 +109,8 @@ void report_cause_lasted(struct report_cause *cause, enum report_failure how, in
                          int64_t until_ns);
 void causes_that_came_again(struct report *r);
 
+/* ... and so it was of others before it or behind it, in little time. */
+bool report_in_storm(const struct report *r, const struct report_connection *c);
 /* causes_joined.c: several causes of connections become one. */
 struct report_join {
     bool (*concerns)(const struct report_cause *cause);

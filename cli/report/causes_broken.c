@@ -77,7 +77,29 @@ bool report_broke_before(const struct report *r, const struct report_connection 
 {
     const struct report_connection *was = previous(r, c);
 
-    return was && broke(was, c);
+    return was && broke(r, was, c);
+}
+
+/* LEAST broke in little time, of which it is the first. */
+static bool begins_storm(const struct report *r, const struct report_connection *first)
+{
+    const struct report_connection *c = first;
+
+    for (int n = 1; n < LEAST; n++) {
+        c = report_numbered(r, c->pub.life.next);
+        if (!c || !report_broke_before(r, c))
+            return false;
+    }
+    return broken_ns(previous(r, c)) - broken_ns(previous(r, first)) <= WITHIN_NS;
+}
+
+bool report_in_storm(const struct report *r, const struct report_connection *c)
+{
+    bool found = false;
+
+    for (int n = 0; n < LEAST && !found && report_broke_before(r, c); n++, c = previous(r, c))
+        found = begins_storm(r, c);
+    return found;
 }
 
 struct breaks {

@@ -113,6 +113,10 @@ static bool told_otherwise(struct report *r, const struct report_connection *c,
     }
     if (causes_of_held_calls(r, c))
         return true;
+    /* a server that is there again at once each time was not restarted */
+    if (f->from && report_closed_by_server(&f->from->pub) && !f->restart.refused &&
+        f->restart.stale == 0 && report_in_storm(r, c))
+        return true;
     if (f->from && report_closed_by_server(&f->from->pub) && report_server_was_down(r, c)) {
         r->causes[r->n_causes - 1].rpcs = c->trouble.resent;
         return true;
