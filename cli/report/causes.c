@@ -140,7 +140,8 @@ static void threshold(struct report *r, const struct report_connection *c)
 
 /* Of its Calls one at least was sent again on another connection, which is told of that one; or may
  * have been, on what took its place and was not looked at. That names the connection a Call was
- * sent on first: it may have been sent on this one in between. */
+ * sent on first: it may have been sent on this one in between, as may all of what took its place.
+ */
 static bool sent_again(const struct report *r, const struct report_connection *c)
 {
     GHashTableIter each;
@@ -154,7 +155,9 @@ static bool sent_again(const struct report *r, const struct report_connection *c
 
         found = other->trouble.resent_from == c->pub.number ||
                 (c->trouble.resent > 0 && other->trouble.resent_from == c->trouble.resent_from &&
-                 other->trouble.resent_frame > c->trouble.resent_frame);
+                 other->trouble.resent_frame > c->trouble.resent_frame) ||
+                (other->pub.life.previous == c->pub.number &&
+                 other->trouble.resent >= c->trouble.unanswered[REPORT_FORWARD].calls);
     }
     return found;
 }
@@ -166,6 +169,7 @@ static void given_up(struct report *r, const struct report_connection *c)
     const struct rpcrdma_life *life = &c->pub.life;
     uint64_t n = own->held - MIN(own->explained, own->held);
     struct report_cause *cause;
+    const char *maybe = report_maybe_too_large(c);
     char first[48] = "";
 
     if (sent_again(r, c))
@@ -180,11 +184,12 @@ static void given_up(struct report *r, const struct report_connection *c)
     snprintf(cause->text, sizeof(cause->text),
              "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
              "%s, and got no Reply until the client closed the connection, %s%.1f s after the "
-             "last. The server was at work or stood still, or the client was told to give up; the "
-             "path was not down.",
+             "last. The server was at work or stood still, or the client was told to give up%s.",
              n, plural(n), (unsigned)c->pub.number, n == 1 ? "it" : "them", first,
-             report_seconds(MAX(time_less(life->ended_ns, life->last_call_ns), 0)));
-    snprintf(cause->against, sizeof(cause->against), "a Reply may not have been captured");
+             report_seconds(MAX(time_less(life->ended_ns, life->last_call_ns), 0)),
+             maybe ? "" : "; the path was not down");
+    snprintf(cause->against, sizeof(cause->against), "%s",
+             maybe ? maybe : "a Reply may not have been captured");
 }
 
 #define SECOND INT64_C(1000000000)
@@ -524,13 +529,13 @@ void report_decide(struct report *r)
     causes_that_came_again(r);
     causes_of_remote_errors(r);
     causes_of_attempts(r);
+    causes_of_held_again(r);
+    causes_of_all_not_ready(r);
     causes_of_unanswered(r);
     causes_of_breaks(r);
     causes_of_damage(r);
     causes_of_slow_ends(r);
     causes_of_failures(r);
-    causes_of_held_again(r);
-    causes_of_all_not_ready(r);
     causes_of_later(r);
     incomplete(r);
     causes_of_one_way(r, nothing_both_ways(r));

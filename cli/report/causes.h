@@ -35,6 +35,13 @@ bool report_refused(const struct rpcrdma_connection *c);
 /* causes_held.c: the path was in order and the server had the Calls: it did not answer, until the
  * client gave up. */
 bool report_server_held(const struct report_connection *c);
+/* Likewise, of those that were sent again on this one, a second and more after the first sending.
+ */
+bool report_held_again(const struct report *r, const struct report_connection *c);
+/* Why the server may have answered nevertheless. NULL: nothing says so. */
+const char *report_maybe_too_large(const struct report_connection *c);
+/* Where a client did so again and again. */
+void causes_of_held_again(struct report *r);
 
 /* causes_stalled.c: an end stood still, and nothing was lost */
 void causes_of_stalls(struct report *r, const struct report_connection *c);
@@ -76,6 +83,11 @@ void causes_of_one_way(struct report *r, bool told);
 void causes_of_path(struct report *r, const struct report_connection *c);
 void causes_of_damage(struct report *r);
 
+/* causes_not_ready.c: what was sent towards this end was refused for want of buffers; where that is
+ * so on several connections of one host */
+void causes_of_not_ready(struct report *r, const struct report_connection *c, int end);
+void causes_of_all_not_ready(struct report *r);
+
 /* causes_refused.c: an end refused a request on it for good: of connections between the same hosts,
  * one cause for all that it ended. */
 bool report_remote_error(const struct report_connection *c);
@@ -83,11 +95,6 @@ void causes_of_remote_errors(struct report *r);
 
 /* causes_large.c: large packets do not pass, small ones do: of connections between the same hosts,
  * one cause. Before the others, which look at what it found: */
-/* causes_not_ready.c: what was sent towards this end was refused for want of buffers; where that is
- * so on several connections of one host */
-void causes_of_not_ready(struct report *r, const struct report_connection *c, int end);
-void causes_of_all_not_ready(struct report *r);
-
 void causes_of_black_holes(struct report *r);
 /* A cause of its own tells why it ended: a remote error, or large packets that did not pass. */
 static inline bool report_end_told(const struct report_connection *c)
@@ -102,6 +109,8 @@ void causes_of_unanswered(struct report *r);
 
 /* causes_broken.c: the one before it broke, and it was back within a second. */
 bool report_broke_before(const struct report *r, const struct report_connection *c);
+/* ... and so it was of others before it or behind it, in little time. */
+bool report_in_storm(const struct report *r, const struct report_connection *c);
 void causes_of_breaks(struct report *r);
 
 /* causes_again.c: it is told of with others, where there are many of its kind. */
@@ -109,8 +118,6 @@ void report_cause_lasted(struct report_cause *cause, enum report_failure how, in
                          int64_t until_ns);
 void causes_that_came_again(struct report *r);
 
-/* ... and so it was of others before it or behind it, in little time. */
-bool report_in_storm(const struct report *r, const struct report_connection *c);
 /* causes_joined.c: several causes of connections become one. */
 struct report_join {
     bool (*concerns)(const struct report_cause *cause);

@@ -65,10 +65,11 @@ static bool goes_on(const struct report_connection *was, const struct report_con
 }
 
 /* A client that unmounts closes the connection, with nothing on it, and the next mount counts other
- * XIDs. Nor does a server close what is in use. */
-static bool broke(const struct report_connection *was, const struct report_connection *c)
+ * XIDs. Nor does a server close what is in use. A client that had no answer is no storm. */
+static bool broke(const struct report *r, const struct report_connection *was,
+                  const struct report_connection *c)
 {
-    return goes_on(was, c) && away_ns(was, c) < SECOND &&
+    return goes_on(was, c) && away_ns(was, c) < SECOND && !report_held_again(r, c) &&
            (c->trouble.resent > 0 || (was->pub.life.ended != RPCRDMA_ENDED_NOT &&
                                       (ended_by(was) == BY_SERVER || unanswered(was))));
 }
@@ -141,7 +142,7 @@ static bool chain(const struct report *r, const struct report_connection *last, 
 
     for (const struct report_connection *c = last;
          (was = previous(r, c)) && goes_on(was, c) && was != last; c = was) {
-        if (!broke(was, c))
+        if (!broke(r, was, c))
             continue;
         at_ns[n % LEAST] = broken_ns(was);
         of[n % LEAST] = c;

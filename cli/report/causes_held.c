@@ -4,8 +4,15 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "plural.h"
+
+enum { ONE_PACKET = 1024 }; /* the path MTU where an interface's is 1500 */
+
+static const char too_large[] =
+    "what was asked for takes large packets, and none came from the server: a link before the "
+    "place of capture may not take them (an MTU black hole)";
 
 /* All of the client's Calls that were not answered had been acknowledged. */
 static bool has_held(const struct report_connection *c)
@@ -34,29 +41,117 @@ bool report_server_held(const struct report_connection *c)
            own->last_held >= own->last_calls && own->held > own->explained;
 }
 
+bool report_held_again(const struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
+
+    return from && c->trouble.resent_after_ns >= SECOND && closed_on_held(from);
+}
+
+const char *report_maybe_too_large(const struct report_connection *from)
+{
+    const struct report_unanswered *own = &from->trouble.unanswered[REPORT_FORWARD];
+    const struct report_trouble *trouble = &from->trouble;
+    int client = 1 - report_server_end(&from->pub);
+
+    if (trouble->offered == 0 || trouble->offered_since_ns > own->since_ns ||
+        !from->has_path[client] ||
+        from->path[client].largest_payload >= MIN(trouble->offered, ONE_PACKET))
+        return NULL;
+    return too_large;
+}
+
+static void blame(struct report_cause *cause, const char *maybe)
+{
+    size_t n = strlen(cause->text);
+
+    g_strlcpy(cause->text + n,
+              maybe ? " The server is at fault, or its large packets are lost on the way."
+                    : " The server is at fault, not the path.",
+              sizeof(cause->text) - n);
+    g_strlcpy(cause->against, maybe ? maybe : "", sizeof(cause->against));
+}
+
 bool causes_of_held_calls(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
-    const struct report_unanswered *own = from ? &from->trouble.unanswered[REPORT_FORWARD] : NULL;
+    const struct report_unanswered *own;
+    const char *maybe;
     struct report_cause *cause;
     uint64_t held;
 
-    if (!from || !closed_on_held(from))
+    if (!report_held_again(r, c))
         return false;
+    own = &from->trouble.unanswered[REPORT_FORWARD];
+    maybe = report_maybe_too_large(from);
     /* those that were sent again had no answer, whatever the capture lacks */
     held = MIN(own->held, c->trouble.resent);
-    cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_HIGH);
+    cause = report_cause_add(r, CAUSE_UNANSWERED, maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
+    cause->held = true;
     cause->rpcs = held;
     cause->time_ns = c->trouble.resent_after_ns;
     cause->frame = own->frame;
     snprintf(cause->text, sizeof(cause->text),
              "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
              "%s, and got no Reply: the client closed the connection and sent %s again on "
-             "connection %u, %.1f s after the first sending. The server is at fault, not the path.",
+             "connection %u, %.1f s after the first sending.",
              held, plural(held), (unsigned)from->pub.number, held == 1 ? "it" : "them",
              held == 1 ? "it" : "them", (unsigned)c->pub.number,
              report_seconds(c->trouble.resent_after_ns));
+    blame(cause, maybe);
     return true;
+}
+
+static bool concerns(const struct report_cause *cause)
+{
+    return cause->id == CAUSE_UNANSWERED && cause->held;
+}
+
+static int compare_hosts(const struct report_cause *a, const struct report_cause *b)
+{
+    int order = report_compare_hosts(a->of, b->of, true);
+
+    return order ? order : report_compare_hosts(a->of, b->of, false);
+}
+
+/* One Call that hangs is sent again on one connection after the other. */
+static void join(const struct report *r, struct report_cause *const *all, guint n)
+{
+    struct report_cause one = *all[0];
+    const struct report_cause *longest = all[0];
+    bool large = one.against[0] != '\0';
+    uint32_t first = one.of->trouble.resent_from;
+
+    if (n < 2)
+        return;
+    for (guint i = 1; i < n; i++) {
+        if (all[i]->time_ns > longest->time_ns)
+            longest = all[i];
+        one.rpcs += all[i]->rpcs;
+        one.frame = MIN(one.frame, all[i]->frame);
+        large &= all[i]->against[0] != '\0';
+        first = MIN(first, all[i]->of->trouble.resent_from);
+    }
+    one.connections = report_causes_connections(all, n);
+    g_array_prepend_val(one.connections, first);
+    one.count = n;
+    one.time_ns = longest->time_ns;
+    one.confidence = large ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+    snprintf(one.text, sizeof(one.text),
+             "Calls reached the server's host, which acknowledged them, and got no Reply: %s%u "
+             "times the client closed the connection and sent them again on another one, from "
+             "connection %u on, up to %.1f s after the first sending (connection %u).",
+             report_not_looked_at(r) > 0 ? "at least " : "", n, (unsigned)first,
+             report_seconds(one.time_ns), (unsigned)longest->of->pub.number);
+    blame(&one, large ? too_large : NULL);
+    report_causes_replace(all, n, &one);
+}
+
+void causes_of_held_again(struct report *r)
+{
+    static const struct report_join rule = {concerns, compare_hosts, join};
+
+    report_causes_join(r, &rule);
 }
 
 const char *report_maybe_held(const struct report *r, const struct report_connection *c)

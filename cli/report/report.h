@@ -212,6 +212,10 @@ struct report_trouble {
     bool told_later; /* its client was, see later.h */
     struct report_callback callback;
     struct report_hung hung[2];  /* towards the client, the server */
+    /* Calls without Reply that offer REPORT_LARGE and more in Write chunks: the most, and when the
+     * first was sent; 0: there is none */
+    uint32_t offered;
+    int64_t offered_since_ns;
     uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
     uint64_t small_in_chunks;       /* messages of 4096 bytes or less, that did not go inline */
@@ -449,12 +453,12 @@ struct report_cause {
     enum report_cause_id id;
     enum report_confidence confidence;
     enum report_failure how;
+    bool held; /* unanswered: the server's host had the Calls, and they were sent again elsewhere */
+    bool of_server;                     /* receiver-not-ready: it was; else the client */
     int64_t since_ns, until_ns;         /* of a failure */
     struct report_periods when;         /* of a slow transfer */
     const struct report_connection *of; /* NULL: of the whole capture */
     GArray *connections; /* of several causes that are told as one, uint32_t; or NULL */
-    bool held; /* unanswered: the server's host had the Calls, and they were sent again elsewhere */
-    bool of_server;                     /* receiver-not-ready: it was; else the client */
     uint32_t names;      /* another connection that is not kept; 0: none */
     uint64_t rpcs;       /* it made slow or fail */
     uint64_t count;      /* how often it happened: told as one; 0: not known */
@@ -523,13 +527,13 @@ struct report {
     struct report_gone *gone; /* the last of these, by number % REPORT_GONE; NULL: none yet */
     struct report_attempts *attempts;
     GHashTable *opened;          /* see opened.h */
+    struct report_acked *acked;  /* see acked.h */
     guint attempts_counted;      /* of those that gave way: causes count them all the same */
     uint32_t n_connections;      /* that there are: the highest number */
     GHashTable *terminate_codes; /* of RDMAP's Terminate: what each that was met means, static */
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];
 
     /* messages */
-    struct report_acked *acked;  /* see acked.h */
     uint64_t calls_inline, calls_chunk, replies_inline, replies_chunk;
     uint64_t one_way; /* messages whose sender or peer is not known */
 

@@ -239,6 +239,20 @@ static void note_moved(struct report_tally *tally, const struct rpcrdma_transact
     }
 }
 
+/* It may hang as what it asks for does not arrive. */
+static void note_offered(struct report_tally *tally, const struct rpcrdma_transaction *t)
+{
+    struct report_trouble *trouble;
+
+    if (t->call_frame == 0 || t->reply_frame != 0 || t->reverse ||
+        t->write_chunk_room < REPORT_LARGE)
+        return;
+    trouble = report_trouble(tally);
+    if (trouble->offered == 0 || t->call_time_ns < trouble->offered_since_ns)
+        trouble->offered_since_ns = t->call_time_ns;
+    trouble->offered = MAX(trouble->offered, (uint32_t)MIN(t->write_chunk_room, UINT32_MAX));
+}
+
 /* Its Call was sent before the capture began, or is missing from it. */
 static void note_no_call(struct report *r, const struct report_tally *tally,
                          const struct rpcrdma_transaction *t)
@@ -261,6 +275,7 @@ void report_note_connection(struct report *r, const struct rpcrdma_transaction *
         return;
     tally->rpcs++;
     note_moved(tally, t);
+    note_offered(tally, t);
     note_no_call(r, tally, t);
     note_answered(r, tally, t);
     note_unanswered(r, tally, t);

@@ -124,6 +124,7 @@ struct rpcrdma_transaction {
     uint64_t read_chunk_length;                 /* bytes that RDMA moved, each counted once */
     uint64_t write_chunk_length;                /* as the Reply says, without one what was seen */
     uint64_t reply_chunk_length;
+    uint64_t write_chunk_room; /* bytes that the Call's Write chunks offer; with a Reply 0 */
     uint32_t segments;  /* that the Call offers, in all chunks */
     bool offers_known;  /* the Call's chunk lists were captured: segments */
     bool reads_known;   /* and so was all that was read of them: read_chunk_length */

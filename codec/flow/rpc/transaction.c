@@ -247,6 +247,18 @@ static uint64_t seen(const struct rpc_chunk_map *chunk_map, const struct rpc_chu
     return sum;
 }
 
+/* What of its chunks is known without a Reply. */
+static void add_chunks(struct rpcrdma_transaction *pub, const struct rpc_chunk_map *chunk_map)
+{
+    if (!chunk_map)
+        return;
+    for (uint32_t i = 0; i < chunk_map->n_writes; i++) {
+        pub->write_chunk_length += seen(chunk_map, &chunk_map->writes[i]);
+        pub->write_chunk_room += chunk_map->writes[i].length;
+    }
+    pub->reply_chunk_length += seen(chunk_map, &chunk_map->reply);
+}
+
 /* Whether a length of time is one: the clock may have been set back meanwhile. */
 static bool length_of_time(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool known,
                            const char *what, int64_t *ns)
@@ -353,10 +365,7 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (t->reply.open)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_PARTS, pub->reply_frame, "Reply", 0, 0, 0);
     if (pub->reply_frame == 0) {
-        for (uint32_t i = 0; t->chunk_map && i < t->chunk_map->n_writes; i++)
-            pub->write_chunk_length += seen(t->chunk_map, &t->chunk_map->writes[i]);
-        if (t->chunk_map)
-            pub->reply_chunk_length += seen(t->chunk_map, &t->chunk_map->reply);
+        add_chunks(pub, t->chunk_map);
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_UNANSWERED, 0, NULL, 0, 0, 0);
         rpc_check_unanswered(rpcs, t);
     } else if (!t->has_call) {

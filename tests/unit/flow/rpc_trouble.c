@@ -376,6 +376,7 @@ static void what_moved_until_the_end_is_known(void **state)
     t = &rpc_transaction(&rig, 4)->t;
     assert_true(t->returns_known);
     assert_int_equal(t->write_chunk_length, 0);
+    assert_int_equal(t->write_chunk_room, 8192);
 }
 
 /* The RPC message has another XID than its header: that is a finding, and no part is missing. */

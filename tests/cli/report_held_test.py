@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of a server whose host acknowledges Calls that nobody answers: the client asks on one connection after the other."""
+import unittest
+
+from conversation import ConversationTest
+import cm
+import rule_talk
+
+MS, SECOND = 10**6, 10**9
+DATA = 8192
+
+
+def close(one, closes):
+    talk = one.talk
+    if closes == 'client':
+        talk.disconnect()
+        return
+    talk.datagram(one.server, cm.dreq(talk.remote_id, talk.local_id, one.client.qpn))
+    talk.datagram(one.client, cm.drep(talk.local_id, talk.remote_id))
+
+
+class Held(ConversationTest):
+    def chain(self, n, ask, first=None, nap_ns=10 * SECOND, closes='client', again=True, answered=True):
+        """The same Call on n connections, each in the place of the one before. On one more it is answered; or, again=False, on
+        n connections there is another Call each time."""
+        def talk(c, _):
+            xid = 0x1000
+            for number in range(1, n + 2):
+                one = c if number == 1 else rule_talk.Conversation(c.packets, number=number, clock=c.clock)
+                one.xid = xid + 16 * number
+                if number == 1:
+                    one.null()
+                    if first:
+                        first(one)
+                if number > n:
+                    one.reply(ask(one, xid), one.read_results(0)) if answered else one.null()
+                    break
+                ask(one, xid if again else xid + 16 * number + 1)
+                c.clock.now += nap_ns
+                close(one, closes)
+                c.clock.now += 10 * MS
+        return self.report(talk)
+
+    @staticmethod
+    def ask_read(c, xid):
+        return c.read_call(DATA, xid=xid, write=[c.memory.chunk(DATA)])
+
+    @staticmethod
+    def ask_attributes(c, xid):
+        return c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+
+    def test_one_cause(self):
+        """However often the client asked, and no storm of connections."""
+        for n in (2, 6):
+            one, = self.chain(n, self.ask_attributes)['causes']
+            self.assertEqual((one['cause'], one['confidence'], one['count'], one['rpcs']), ('unanswered', 'high', n, n))
+            self.assertEqual(one['connections'], list(range(1, n + 2)))
+            self.assertIn(f'got no Reply: {n} times the client closed the connection and sent them again on another one, from '
+                          f'connection 1 on, up to {10 * n}.', one['text'])
+            self.assertIn(f' s after the first sending (connection {n + 1}). The server is at fault, not the path.', one['text'])
+            self.assertNotIn('against', one)
+        one, = self.chain(1, self.ask_attributes)['causes']
+        self.assertIn('1 Call on connection 1 reached the server\'s host, which acknowledged it, and got no Reply: the client closed the '
+                      'connection and sent it again on connection 2, 10.', one['text'])
+
+    def test_maybe_too_large(self):
+        """What is asked for takes large packets, and the server sent none: they may be lost before the place of capture."""
+        for n in (1, 3):
+            one, = self.chain(n, self.ask_read)['causes']
+            self.assertEqual((one['cause'], one['confidence']), ('unanswered', 'medium'))
+            self.assertIn('The server is at fault, or its large packets are lost on the way.', one['text'])
+            self.assertIn('(an MTU black hole)', one['against'])
+            one, = self.chain(n, self.ask_read, first=lambda c: c.read((DATA,)))['causes']
+            self.assertEqual((one['cause'], one['confidence']), ('unanswered', 'high'))
+            self.assertIn('The server is at fault, not the path.', one['text'])
+        one, = self.chain(1, self.ask_read, again=False, answered=False)['causes']  # the client gave up
+        self.assertIn('or the client was told to give up.', one['text'])
+        self.assertIn('(an MTU black hole)', one['against'])
+
+    def test_closed_at_once(self):
+        """By a client that waits for less than a second: nothing says that the server was at fault."""
+        causes = self.chain(5, self.ask_attributes, nap_ns=10 * MS)['causes']
+        self.assertEqual([one['cause'] for one in causes], ['reconnect-storm'])
+
+    def test_server_closes(self):
+        """A storm that goes on for so long that the first Call waits for seconds is no restart."""
+        causes = self.chain(40, self.ask_attributes, nap_ns=100 * MS, closes='server')['causes']
+        self.assertEqual([one['cause'] for one in causes], ['reconnect-storm'])
+
+    def test_nothing_to_acknowledge(self):
+        """The client gave up, and the server had sent it nothing on that connection: no Acks are missing, as those of the
+        connection before were captured."""
+        def talk(c, _):
+            c.null()
+            c.talk.disconnect()
+            one = rule_talk.Conversation(c.packets, number=2, clock=c.clock)
+            one.xid = c.xid + 100
+            one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.clock.now += 3 * SECOND
+            one.talk.disconnect()
+            c.clock.now += 20 * SECOND
+            one = rule_talk.Conversation(c.packets, number=3, clock=c.clock)
+            one.xid = c.xid + 1000000
+            one.null()
+        one, = self.report(talk)['causes']
+        self.assertEqual((one['cause'], one['confidence']), ('unanswered', 'medium'))
+
+    def test_not_ready(self):
+        """A host without buffers, on many connections, is one cause."""
+        def talk(c, _, n):
+            for number in range(1, n + 1):
+                one = c if number == 1 else c.beside(number)
+                one.xid = 0x100000 * number
+                xid = one.call(rule_talk.NULL)
+                one.not_ready(True)
+                one.reply(xid)
+        for n, count in ((3, 3), (7, 1)):
+            causes = self.report(lambda c, _, n=n: talk(c, _, n))['causes']
+            self.assertEqual([one['cause'] for one in causes], ['receiver-not-ready'] * count)
+        one, = causes
+        self.assertEqual((one['count'], one['rpcs'], one['connections']), (7, 7, list(range(1, 8))))
+        self.assertIn(' had no buffer for messages: 7 RNR Naks on 7 connections, the first of them connection 1.', one['text'])
+
+
+if __name__ == '__main__':
+    unittest.main()
