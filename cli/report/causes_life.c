@@ -160,11 +160,18 @@ static void tell_silence(const struct report *r, const struct failure *f, char *
 static const char *doubt(const struct report *r, const struct report_connection *c,
                          const struct failure *f)
 {
+    const char *maybe;
+
     if (f->restart.refused)
         return NULL;
     if (f->stuck_ns > 0 && f->stuck_ns < SECOND)
         return "the Nak may have been lost, or all that it sent again";
-    return report_maybe_held(r, c);
+    maybe = report_maybe_held(r, c);
+    /* of TCP, large segments have the Acks; of RoCE, packets of their own */
+    if (!maybe && f->from && f->from->pub.carrier == RPCRDMA_CARRIER_IWARP &&
+        f->from->pub.life.established_frame > 0)
+        maybe = report_maybe_too_large(f->from);
+    return maybe;
 }
 
 static struct report_cause *add_failed(struct report *r, const struct report_connection *c,

@@ -3,8 +3,10 @@
 import unittest
 
 from conversation import ConversationTest
+from iwarp_talk import RST
 import cm
 import rule_talk
+import rules_iwarp
 
 MS, SECOND = 10**6, 10**9
 DATA = 8192
@@ -76,6 +78,23 @@ class Held(ConversationTest):
         one, = self.chain(1, self.ask_read, again=False, answered=False)['causes']  # the client gave up
         self.assertIn('or the client was told to give up.', one['text'])
         self.assertIn('(an MTU black hole)', one['against'])
+
+    def test_too_large_for_tcp(self):
+        """Over iWARP, where a server's Acks are in what it sends: the Call comes again without one, on a connection that was set
+        up."""
+        def talk(c, _, first):
+            rules_iwarp.over_iwarp(c)
+            first(c)
+            xid = self.ask_read(c, 0x5000)
+            c.acknowledge_late(*(SECOND << n for n in range(4)), acks=0)
+            c.talk.segment(c.server, flags=RST)
+            one = rule_talk.Conversation(c.packets, number=2, clock=c.clock)
+            rules_iwarp.over_iwarp(one)
+            one.reply(self.ask_read(one, xid), one.read_results(0))
+        for first, confidence in ((rule_talk.Conversation.null, 'medium'), (lambda c: c.read((DATA,)), 'high')):
+            cause = self.report(lambda c, _, first=first: talk(c, _, first))['causes'][0]
+            self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', confidence), cause)
+            self.assertEqual('(an MTU black hole)' in cause.get('against', ''), confidence == 'medium')
 
     def test_closed_at_once(self):
         """By a client that waits for less than a second: nothing says that the server was at fault."""
