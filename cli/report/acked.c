@@ -52,6 +52,5 @@ bool report_acked_by(const struct report_acked *acked, const struct report_conne
 {
     struct hosts hosts = hosts_of(c, end);
 
-    return (c->has_path[end] && c->path[end].acknowledged) ||
-           memcmp(&acked->of[place(&hosts)], &hosts, sizeof(hosts)) == 0;
+    return memcmp(&acked->of[place(&hosts)], &hosts, sizeof(hosts)) == 0;
 }

@@ -156,7 +156,7 @@ static bool sent_again(const struct report *r, const struct report_connection *c
         found = other->trouble.resent_from == c->pub.number ||
                 (c->trouble.resent > 0 && other->trouble.resent_from == c->trouble.resent_from &&
                  other->trouble.resent_frame > c->trouble.resent_frame) ||
-                (other->pub.life.previous == c->pub.number &&
+                (other->pub.life.previous == c->pub.number && other->trouble.resent > 0 &&
                  other->trouble.resent >= c->trouble.unanswered[REPORT_FORWARD].calls);
     }
     return found;

@@ -172,6 +172,15 @@ static bool acks_lack(const struct report *r, const struct report_connection *c,
            time_less(report_now_ns(r), once_ns) >= report_resend_ns(&c->pub);
 }
 
+/* Those by this end: of this connection; or, where the Calls that it sent were acknowledged, of an
+ * earlier one. There may have been nothing to acknowledge on this one. */
+static bool acks_captured(const struct report *r, const struct report_connection *c, int end,
+                          const struct report_unanswered *without)
+{
+    return c->path[end].acknowledged ||
+           (without->held >= without->calls && report_acked_by(r->acked, c, end));
+}
+
 /* Without Acks of what was sent towards an end, nothing shows what came behind the last of it that
  * was captured: whether that answered the last Calls. Nor where their Acks are missing. */
 static uint64_t unseen(const struct report *r, const struct report_connection *c, int end,
@@ -182,7 +191,7 @@ static uint64_t unseen(const struct report *r, const struct report_connection *c
 
     if (!c->has_path[end] || path->packets == 0)
         return 0;
-    if (report_acked_by(r->acked, c, end) && (ended || !acks_lack(r, c, 1 - end)))
+    if (acks_captured(r, c, end, without) && (ended || !acks_lack(r, c, 1 - end)))
         return without->dropped;
     /* what was under way when the capture ended is not late */
     return MAX(without->dropped, ended ? without->behind : MIN(without->behind, without->late));

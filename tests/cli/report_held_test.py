@@ -6,6 +6,7 @@ from conversation import ConversationTest
 from iwarp_talk import RST
 import cm
 import rule_talk
+import rules_header
 import rules_iwarp
 
 MS, SECOND = 10**6, 10**9
@@ -123,6 +124,18 @@ class Held(ConversationTest):
             one.null()
         one, = self.report(talk)['causes']
         self.assertEqual((one['cause'], one['confidence']), ('unanswered', 'medium'))
+
+    def test_callback(self):
+        """The server closes a connection on which its callback was not answered; nothing is sent again on the next one."""
+        def talk(c, _):
+            c.null()
+            c.call(rule_talk.NULL, sender=c.server, program=rules_header.CALLBACK)
+            c.clock.now += 5 * SECOND
+            close(c, 'server')
+            one = rule_talk.Conversation(c.packets, number=2, clock=c.clock)
+            one.xid = c.xid + 1
+            one.null()
+        self.assertIn('unanswered', [one['cause'] for one in self.report(talk)['causes']])
 
     def test_not_ready(self):
         """A host without buffers, on many connections, is one cause."""
