@@ -12,6 +12,7 @@
 #include "command.h"
 #include "out/json_writer.h"
 #include "pager.h"
+#include "source/create.h"
 #include "version.h"
 
 /* Of the terminal, before a pager stands in front of it. 0: there is none. */
@@ -93,7 +94,7 @@ int end_output(struct out *out, int status)
     if (error == 0 || error == EPIPE)
         return status;
     failed = true;
-    complain("%s: %s", standard, strerror(error));
+    complain("%s: %s", standard, create_error(error));
     return EXIT_UNUSABLE;
 }
 

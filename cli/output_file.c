@@ -201,6 +201,6 @@ int output_file_close(struct output_file *file, int status)
         error = errno;
     if (error == 0)
         return status;
-    complain("%s: %s", file->path, strerror(error));
+    complain("%s: %s", file->path, create_error(error));
     return EXIT_UNUSABLE;
 }

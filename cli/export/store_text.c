@@ -28,7 +28,7 @@ struct text_store {
 static bool fail(struct text_store *text, enum table_id table, int error)
 {
     if (!text->failed)
-        complain("%s/%s: %s", text->folder, text->files[table].name, strerror(error));
+        complain("%s/%s: %s", text->folder, text->files[table].name, create_error(error));
     text->failed = true;
     return false;
 }

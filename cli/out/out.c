@@ -2,13 +2,12 @@
 #include "out/out.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "bounded_text.h"
 #include "out/escape.h"
 #include "out/hex.h"
+#include "source/interrupt.h"
 
 bool out_open(struct out *out, int fd)
 {
@@ -18,19 +17,9 @@ bool out_open(struct out *out, int fd)
 
 int out_write_all(int fd, const void *bytes, size_t n)
 {
-    const char *p = bytes;
+    size_t done;
 
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return errno;
-        p += done;
-        n -= (size_t)done;
-    }
-    return 0;
+    return interrupt_write(fd, bytes, n, &done, false);
 }
 
 void out_flush(struct out *out)

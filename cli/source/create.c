@@ -185,6 +185,8 @@ const char *create_error(int error)
         return "it is no regular file";
     case CREATE_UNREAD:
         return "nobody reads from it";
+    case INTERRUPT_UNTAKEN:
+        return "nobody reads from it any more, and what was not written yet is lost";
     case EOWNERDEAD:
         return "the process that creates files has ended";
     case ENOTSUP:

@@ -139,6 +139,7 @@ _Noreturn static void capture(char *const *names, size_t n, const struct devices
         say(control, error);
         _exit(EXIT_FAILURE);
     }
+    capturing.writer.patient = true; /* the analysis may take longer, and its end closes the pipe */
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* a change of user would have cleared it */
     say(control, "");                 /* so far, so good */
     for (uint32_t i = 0; i < n; i++)

@@ -2,15 +2,19 @@
 #include "source/interrupt.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 /* timeout(1) signals the process, and then its group: both are one wish. */
 #define TWICE_NS INT64_C(500000000)
+
+enum { UNTAKEN_MS = 3000 };
 
 static volatile sig_atomic_t seen;
 static volatile int64_t first_ns; /* when the first signal came; 0: none did */
@@ -89,4 +93,43 @@ bool interrupt_look(void)
 int interrupt_fd(void)
 {
     return event;
+}
+
+/* Without end as long as nobody asked us to end. */
+static bool wait_for_room(int fd)
+{
+    struct pollfd fds[] = {{.fd = fd, .events = POLLOUT}, {.fd = event, .events = POLLIN}};
+    int n;
+
+    do {
+        n = poll(fds, 2, -1);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 || fds[0].revents)
+        return true; /* write says why */
+    do {
+        n = poll(fds, 1, UNTAKEN_MS);
+    } while (n < 0 && errno == EINTR);
+    return n != 0;
+}
+
+int interrupt_write(int fd, const void *bytes, size_t n, size_t *done, bool patient)
+{
+    struct stat is;
+    bool waits = !patient && event >= 0 && fstat(fd, &is) == 0 && !S_ISREG(is.st_mode);
+
+    for (*done = 0; *done < n;) {
+        size_t part = n - *done;
+        ssize_t put;
+
+        if (waits && !wait_for_room(fd))
+            return INTERRUPT_UNTAKEN;
+        if (waits && part > PIPE_BUF)
+            part = PIPE_BUF; /* a pipe that has room has room for this */
+        put = write(fd, (const char *)bytes + *done, part);
+        if (put < 0 && errno != EINTR)
+            return errno;
+        if (put > 0)
+            *done += (size_t)put;
+    }
+    return 0;
 }

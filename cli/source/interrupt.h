@@ -5,7 +5,9 @@
 /* SIGINT, SIGTERM and SIGHUP as a wish to end: once. Another one ends the process at once, but for
  * what comes within half a second, as timeout(1) sends each twice. */
 
+#include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* From now on; processes forked later share the wish, whoever of them got the signal (and whatever
  * users they have become since). False where the system has no descriptor left. */
@@ -25,5 +27,12 @@ bool interrupt_first(int number);
 
 /* Readable once it was wished for. -1 before interrupt_watch. */
 int interrupt_fd(void);
+
+/* errno where no call of the system sets it: of a pipe whose reader does not read. */
+enum { INTERRUPT_UNTAKEN = EHOSTDOWN };
+
+/* Writes n bytes. 0, or errno; *done of them were written. Where the reader of a pipe stands still
+ * it waits without end, but once there is the wish for three seconds only, unless `patient`. */
+int interrupt_write(int fd, const void *bytes, size_t n, size_t *done, bool patient);
 
 #endif

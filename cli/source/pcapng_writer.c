@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "source/interrupt.h"
 #include "source/source.h"
 
 /* draft-ietf-opsawg-pcapng, section 3 and 4 */
@@ -272,17 +273,11 @@ bool pcapng_writer_flush(struct pcapng_writer *writer)
 {
     size_t done = 0;
 
-    while (done < writer->n && writer->error == 0) {
-        ssize_t n = write(writer->fd, writer->buffer + done, writer->n - done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            writer->error = errno;
+    if (writer->error == 0) {
+        writer->error =
+            interrupt_write(writer->fd, writer->buffer, writer->n, &done, writer->patient);
+        if (writer->error != 0)
             take_back(writer, done);
-            break;
-        }
-        done += (size_t)n;
     }
     writer->n = 0;
     return writer->error == 0;

@@ -24,6 +24,7 @@ struct pcapng_writer {
     uint64_t written; /* bytes, those that wait included; of a failed write, what arrived whole */
     uint64_t packets; /* the same of packets, of all files */
     uint32_t interfaces; /* the same of interfaces, of this file */
+    bool patient;        /* its reader takes everything in the end (interrupt.h) */
     bool swallowed;      /* of a failed write something arrived that could not be taken back */
 };
 

@@ -69,6 +69,32 @@ class Extcap(command.CommandTest):
             self.assertEqual(run.communicate(timeout=60), (b'', b''))
             self.assertEqual(run.returncode, 0)
 
+    def test_stuck(self):
+        """A reader that stands still while the pipe is full does not keep it from ending; one that goes on gets all."""
+        fifo = os.path.join(self.folder, 'fifo')
+        os.mkfifo(fifo)
+        lost = b'nobody reads from it any more, and what was not written yet is lost\n'
+        for arguments, out, goes_on in (
+                (('--capture', '--extcap-interface', INTERFACE, '--fifo', fifo), fifo, False),
+                (('--capture', '--extcap-interface', INTERFACE, '--fifo', fifo), fifo, True),
+                (('decode', '-q', '-V', '-i', 'standin0'), 'standard output', False)):
+            with self.subTest(arguments=arguments, goes_on=goes_on):
+                run = subprocess.Popen([command.RPCRDMA, *arguments], env={**self.environment, 'STANDIN_LOOPS': '1000'},
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.addCleanup(run.kill)
+                with open(fifo, 'rb') if out == fifo else run.stdout as reader:
+                    self.assertEqual(len(reader.read(50000)), 50000)
+                    time.sleep(1)  # it fills the pipe
+                    run.send_signal(signal.SIGTERM)
+                    if goes_on:
+                        time.sleep(1)
+                        while reader.read(65536):
+                            pass
+                    self.assertEqual(run.wait(timeout=40), 0 if goes_on else 2)
+                self.assertEqual(run.stderr.read(), b'' if goes_on else b'rpcrdma: %s: %s' % (out.encode(), lost))
+                run.stdout.close()
+                run.stderr.close()
+
     def test_refused(self):
         """Wireshark is told: it waits for the fifo to be opened, then reads stderr."""
         fifo = os.path.join(self.folder, 'fifo')
