@@ -225,7 +225,7 @@ static int go(struct sanitize *s)
     }
     if (capture_files_opened(&s->files) && !capture_files_end(&s->files))
         s->status = EXIT_UNUSABLE;
-    if (!options->quiet && s->status == EXIT_DONE && !s->track.found)
+    if (!options->quiet && s->status == EXIT_DONE && !s->track.found && !s->files.failed)
         say_nothing(s);
     look_for_result(s);
     if (!options->quiet && s->files.count > 0)
