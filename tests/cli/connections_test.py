@@ -183,6 +183,20 @@ class Connections(CommandTest):
                 self.assertLessEqual(phases.pop('data_waiting_ns') + phases.pop('data_peer_ns'), phases['data_ns'])
                 self.assertEqual(sum(phases.values()), one['total_ns'], one)
 
+    def test_phases_add_up_behind_a_damaged_packet(self):
+        """A PSN that is far ahead hides when the Replies behind it were delivered, and makes no time vanish."""
+        packets = pcap.read(capture('roce-nfs41-mini'))[0]
+        for frame in (31, 57):
+            path = os.path.join(self.folder, 'damaged.pcap')
+            data = bytearray(packets[frame - 1].data)
+            data[52] ^= 0x40  # of 51 to 53
+            pcap.write(path, packets[:frame - 1] + [packets[frame - 1]._replace(data=bytes(data))] + packets[frame:])
+            rpcs = [one for one in self.objects('rpcs', path) if 'phases' in one]
+            self.assertGreater(len(rpcs), 70)
+            for one in rpcs:
+                self.assertEqual(sum(one['phases'].get(f'{key}_ns', 0) for key in ('call', 'server', 'data', 'reply')),
+                                 one['latency_ns'], one)
+
     def test_frames_of_rdma(self):
         """data_ns is what lies between the two packets that are named for it."""
         for name in ('roce-nfs3-mini', 'iwarp-nfs3-mini'):

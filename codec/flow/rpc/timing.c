@@ -291,7 +291,8 @@ static void phases(struct rpc_transaction *t)
     if (rpc_offers_cut(t))
         return;
     p->exact = pub->call.arrived_frame != 0 && pub->reply.arrived_frame != 0;
-    sent = between(sent, begin, end);
+    p->has_reply = pub->reply.arrived_frame != 0 || pub->reply.state == RPCRDMA_DELIVERED;
+    sent = p->has_reply ? between(sent, begin, end) : end;
     first = last = sent;
     if (pub->has_rdma) {
         p->has_data = true;
@@ -303,7 +304,6 @@ static void phases(struct rpc_transaction *t)
         delivered = between(pub->call.arrived_frame != 0 ? pub->call.arrived_ns : pub->call.time_ns,
                             begin, first);
     }
-    p->has_reply = pub->reply.arrived_frame != 0 || pub->reply.state == RPCRDMA_DELIVERED;
     p->call_ns = delivered - begin;
     p->server_ns = first - delivered + (sent - last);
     if (p->has_data)
