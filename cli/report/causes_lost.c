@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "out/connection.h"
 #include "plural.h"
 #include "times.h"
 
@@ -34,6 +35,19 @@ static bool went_on_elsewhere(const struct report *r, const struct report_connec
                 other->trouble.resent_after_ns >= SECOND;
     }
     return found;
+}
+
+/* Another connection took its place, which attempts that nothing answered did not. */
+static bool was_replaced(const struct report *r, const struct report_connection *c)
+{
+    uint32_t next = c->pub.life.next;
+    const struct report_connection *one = report_numbered(r, next);
+
+    while (one && connection_unanswered(&one->pub) && next < one->pub.life.next) {
+        next = one->pub.life.next;
+        one = report_numbered(r, next);
+    }
+    return next != 0 && !(one && connection_unanswered(&one->pub));
 }
 
 /* What was never answered was sent first then. */
@@ -104,8 +118,8 @@ void causes_of_lost(struct report *r, const struct report_connection *c)
     struct report_beside by;
     int64_t since_ns;
 
-    if (c->pub.life.next != 0)
-        return;
+    if (was_replaced(r, c) || (c->pub.life.next != 0 && connection_unanswered(&c->pub)))
+        return; /* of attempts the last one tells */
     tried = report_look_attempts(r, c);
     since_ns = tried.n > 0 ? tried.first->pub.first_time_ns : silent_since(c);
     report_tell_silence(r, c, 0, silent, sizeof(silent));

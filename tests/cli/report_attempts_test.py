@@ -68,6 +68,33 @@ class Attempts(CommandTest):
                 refused(c, number, INVALID_SERVICE)
         self.only(talk, 'The server refused 10 attempts to connect within 27.0 s')
 
+    def test_died_and_asked_for(self):
+        """A server dies with Calls outstanding, and does not answer the attempts that follow: the report says of the connection,
+        too, that it stopped answering. An attempt that it answers takes that one's place."""
+        def talk(c, _, attempts, answered):
+            c.null()
+            c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.acknowledge_late(*[2 * SECOND] * 6, acks=0)
+            c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+            for number in range(2, 2 + attempts):
+                one = rule_talk.Conversation(c.packets, number=number, clock=c.clock)
+                for _ in range(3):
+                    one.talk.datagram(one.client, cm.req(one.talk.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn, 5,
+                                                         *one.hosts))
+                    c.clock.now += 4 * SECOND
+            if answered:
+                one = rule_talk.Conversation(c.packets, number=2 + attempts, clock=c.clock)
+                one.xid = c.xid + 100
+                one.null()
+        for attempts in (1, 3):
+            report, _ = self.report(lambda c, _, attempts=attempts: talk(c, _, attempts, False))
+            told = {one['connection']: one for one in report['causes']}
+            self.assertEqual([one['cause'] for one in report['causes']], ['connection-failed'] * 2, report['causes'])
+            self.assertRegex(told[1]['text'], r'^Connection 1 failed\. The server stopped answering: it was heard last .* and one packet '
+                             r'was sent to it 7 times\. 1 Call had no Reply\.$')
+            report, _ = self.report(lambda c, _, attempts=attempts: talk(c, _, attempts, True))
+            self.assertNotIn('Connection 1 failed. The server stopped', ' '.join(one['text'] for one in report['causes']))
+
     def test_refused_until_accepted(self):
         """A server that is being started refuses, and then accepts: that is no storm of connections that break."""
         def talk(c, _):
