@@ -94,6 +94,12 @@ static bool mostly_unacked(const struct report_slow *slow)
     return slow->unacked * 2 >= slow->rpcs;
 }
 
+/* What did not pass meanwhile. */
+static const char *no_rdma(const struct report_slow *slow)
+{
+    return slow->unmoved > 0 ? "without RDMA that the capture shows" : "without RDMA";
+}
+
 /* What else it may have been. False: nothing. `stood_still`: that is told already. */
 static bool doubt_end(const struct report *r, const struct report_slow *slow, bool stood_still,
                       struct report_cause *cause)
@@ -112,6 +118,11 @@ static bool doubt_end(const struct report *r, const struct report_slow *slow, bo
     else if (report_gaps(r, &frame) > 0)
         snprintf(text, size,
                  "the capture lacks packets: RDMA, or what was sent again, may be among them");
+    else if (slow->unmoved > 0)
+        snprintf(text, size,
+                 "of the data of %" PRIu64 " of these RPCs RDMA is not in the capture, or was cut: "
+                 "it may have moved, or stood still, meanwhile",
+                 slow->unmoved);
     else if (may_be_lost(r, slow))
         snprintf(text, size,
                  "meanwhile no other Reply passed: %s may have been lost before the place of "
@@ -146,10 +157,10 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
         cause->confidence = CONFIDENCE_MEDIUM;
     snprintf(cause->text, sizeof(cause->text),
              "The %s%s was slow%s: %" PRIu64 " %s%s of %.3g s or more took %s between the "
-             "%s and the Reply, without RDMA%s.",
+             "%s and the Reply, %s%s.",
              server ? "server" : "client", who, server ? "" : " to answer the server", slow->rpcs,
              server ? "RPC" : "callback", plural(slow->rpcs), report_seconds(r->slow_ns),
-             in_all(slow, time), mostly_unacked(slow) ? "Call" : "Call's arrival",
+             in_all(slow, time), mostly_unacked(slow) ? "Call" : "Call's arrival", no_rdma(slow),
              nothing_lost && !may_be_lost(r, slow) ? " and without anything being lost" : "");
 }
 
@@ -170,6 +181,7 @@ void report_slow_add(struct report_slow *sum, const struct report_slow *one)
     sum->again += one->again;
     sum->alone += one->alone;
     sum->unacked += one->unacked;
+    sum->unmoved += one->unmoved;
     sum->ns = time_plus(sum->ns, one->ns);
     report_periods_add(&sum->periods, &one->periods);
 }
@@ -251,23 +263,30 @@ static void slow_server_too(struct report *r, const struct report_periods *still
     const struct report_slow *slow = &sum.all;
     uint64_t frame;
     bool lost = sum.resent || report_gaps(r, &frame) > 0;
+    bool stood_still, doubted;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[IN_ALL];
 
     if (slow->rpcs == 0)
         return;
-    cause = add_slow(r, slow, true, lost ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, who);
+    cause = add_slow(r, slow, true, CONFIDENCE_HIGH, who);
     snprintf(cause->text, sizeof(cause->text),
              "The server%s was slow: %s%" PRIu64 " RPC%s of %.3g s or more, of which nothing was "
-             "sent again, took %s between the Call's arrival and the Reply, without "
-             "RDMA.",
+             "sent again, took %s between the %s and the Reply, %s.",
              who, report_not_looked_at(r) > 0 ? "at least " : "", slow->rpcs, plural(slow->rpcs),
-             report_seconds(r->slow_ns), in_all(slow, time));
-    if (!doubt_what_stood_still(slow, still, cause) && lost)
+             report_seconds(r->slow_ns), in_all(slow, time),
+             mostly_unacked(slow) ? "Call" : "Call's arrival", no_rdma(slow));
+    stood_still = doubt_what_stood_still(slow, still, cause);
+    doubted = stood_still || lost;
+    if (!stood_still && lost)
         snprintf(
             cause->against, sizeof(cause->against),
             "packets were lost, or are not in the capture: some of this may come from what was "
             "lost before it came here");
+    else
+        doubted |= doubt_end(r, slow, stood_still, cause);
+    if (doubted)
+        cause->confidence = CONFIDENCE_MEDIUM;
 }
 
 /* Likewise of an end that stood still, or the way: no server was slow in these periods for sure. */

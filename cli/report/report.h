@@ -148,6 +148,7 @@ struct report_slow {
     uint64_t again;                /* of the rpcs: their Call was sent again on that connection */
     uint64_t alone;                /* likewise: no other Reply passed for half of the time */
     uint64_t unacked;              /* likewise: when the Call arrived is not known */
+    uint64_t unmoved;              /* likewise: not all that RDMA moved for it was captured */
     int64_t ns;                    /* that it took, of all RPCs; ... */
     struct report_periods periods; /* ... and when: what overlaps counts once */
     uint64_t frame;

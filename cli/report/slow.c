@@ -88,6 +88,27 @@ static void note_responder(struct report_slow *slow, const struct rpcrdma_transa
     note_slow_one(slow, t, rpc_responder(t), &when);
 }
 
+/* For half of that time no other Reply passed. Else theirs was not sent yet, as a connection keeps
+ * their order: it was not lost on its way to the place of capture. */
+static bool answered_alone(struct report *r, const struct rpcrdma_transaction *t, int64_t ns)
+{
+    const struct report_tally *tally = report_tally_of(r, t->connection);
+    int64_t arrived_ns = time_plus(t->call_time_ns, t->phases.call_ns);
+    int64_t other_ns = tally ? tally->answers.last_ns : 0;
+
+    return time_less(t->reply_time_ns, MAX(arrived_ns, other_ns)) >= ns / 2;
+}
+
+/* And what speaks against it: see doubt_end in causes_slow.c. */
+static void note_slow_responder(struct report *r, struct report_slow *slow,
+                                const struct rpcrdma_transaction *t, int64_t ns)
+{
+    note_responder(slow, t, ns);
+    slow->alone += !transaction_is_callback(t) && answered_alone(r, t, ns);
+    slow->unacked += !t->phases.has_call;
+    slow->unmoved += t->segments > 0 && !t->complete;
+}
+
 static void note_slow_reads(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_period when = inside(t, t->phases.data_peer_ns);
@@ -243,17 +264,6 @@ static int64_t own_ns(const struct rpcrdma_transaction *t)
     return t->phases.server_ns - t->phases.server_waiting_ns;
 }
 
-/* For half of that time no other Reply passed. Else theirs was not sent yet, as a connection keeps
- * their order: it was not lost on its way to the place of capture. */
-static bool answered_alone(struct report *r, const struct rpcrdma_transaction *t, int64_t ns)
-{
-    const struct report_tally *tally = report_tally_of(r, t->connection);
-    int64_t arrived_ns = time_plus(t->call_time_ns, t->phases.call_ns);
-    int64_t other_ns = tally ? tally->answers.last_ns : 0;
-
-    return time_less(t->reply_time_ns, MAX(arrived_ns, other_ns)) >= ns / 2;
-}
-
 static void note_slow_server(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
@@ -265,9 +275,9 @@ static void note_slow_server(struct report *r, const struct rpcrdma_transaction 
     resent_ns = MAX(trouble->resent_packets_ns[0], trouble->resent_packets_ns[1]);
     if (time_less(t->call_time_ns, resent_ns) > REPORT_LOSSES_NS) {
         let_age(trouble, t->reply_time_ns);
-        note_responder(&trouble->slow_apart[2], t, t->phases.server_ns);
+        note_slow_responder(r, &trouble->slow_apart[2], t, t->phases.server_ns);
     } else {
-        note_responder(&trouble->slow_server, t, t->phases.server_ns);
+        note_slow_responder(r, &trouble->slow_server, t, t->phases.server_ns);
     }
 }
 
@@ -316,11 +326,8 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
         note_cut(r, t);
         return;
     }
-    if (responder) {
-        note_responder(slow, t, own);
-        slow->alone += !callback && answered_alone(r, t, own);
-        slow->unacked += !t->phases.has_call;
-    }
+    if (responder)
+        note_slow_responder(r, slow, t, own);
     reads = !callback && t->read_chunk_length > 0 && (waited > half || is_long(r, waited));
     if (reads)
         note_slow_reads(r, t);

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of captures with a defect: what is there twice, cut, or not from the beginning makes no cause, and none surer."""
+import itertools
+import json
+import os
+import random
+import unittest
+
+from command import capture
+from conversation import ConversationTest
+import pcap
+import rule_talk
+
+SECOND = 10**9
+
+
+def twice(packets, one_in=1):
+    """Each packet, or one in so many, and again some microseconds later."""
+    chance = random.Random(1)
+    copies = [one._replace(time_ns=one.time_ns + chance.randint(1000, 8000)) for one in packets if chance.randrange(one_in) == 0]
+    return sorted(packets + copies, key=lambda one: one.time_ns)
+
+
+def paused(packets, behind, ns):
+    """Nothing passes for so long behind the packet of that number."""
+    return packets[:behind] + [one._replace(time_ns=one.time_ns + ns) for one in packets[behind:]]
+
+
+class Doubt(ConversationTest):
+    def report_of(self, packets):
+        self.path = os.path.join(self.folder, 'defect.pcap')
+        pcap.write(self.path, packets)
+        return json.loads(self.run_command('report', '--json', self.path))
+
+    def causes_of(self, packets):
+        return [(one['cause'], one['confidence'], one.get('connection'), one['cost_ns'] // (SECOND // 10), one.get('against'))
+                for one in self.report_of(packets)['causes']]
+
+    def test_slow_beside_another_cause(self):
+        """What is doubted of a slow server is so, too, where something else was found."""
+        def talk(c, slow_ns, beside, acks):
+            for number in range(60):
+                c.clock.now += SECOND // 10
+                c.null()
+                if number != 30:
+                    continue
+                xid = c.call(rule_talk.NULL)
+                for _ in range(10):
+                    c.clock.now += slow_ns // 10
+                    if beside:
+                        c.null()
+                c.reply(xid)
+            if not acks:
+                c.packets[:] = [one for one in c.packets if one.data[42] != 17]
+        for slow_ns, beside, acks, against in ((3 * SECOND, False, True, 'meanwhile no other Reply passed'),
+                                               (3 * SECOND, True, True, None), (30 * SECOND, False, True, None),
+                                               (3 * SECOND, True, False, 'no Ack of the Call was captured')):
+            with self.subTest(slow_ns=slow_ns, beside=beside, acks=acks):
+                def both(c, _, of=(slow_ns, beside, acks)):
+                    talk(c, *of)
+                    c.packets[:] = twice(c.packets, 10)
+                causes = {one['cause']: one for one in self.report(both)['causes']}
+                self.assertEqual(set(causes), {'slow-server', 'duplicated'})
+                one = causes['slow-server']
+                self.assertEqual(one['confidence'], 'medium' if against else 'high')
+                self.assertIn('of which nothing was sent again', one['text'])
+                self.assertIn(against or 'None', str(one.get('against')))
+
+    def test_writes_cut(self):
+        """Data stands still for 12 s between two Writes, of which the headers are cut at 64 bytes, or not captured: that the server
+        took that long is not sure. With another cause beside it, too."""
+        for defect, beside in itertools.product((None, 64, 0), (False, True)):
+            def talk(c, _, defect=defect, beside=beside):
+                for _ in range(20):
+                    c.null()
+                begin = len(c.packets)
+                c.read((3072, 1024))
+                at = next(n for n, one in enumerate(c.packets[begin:], begin) if one.data[42] == 10)  # the second Write, of one packet
+                c.packets[:] = paused(c.packets, at, 12 * SECOND)
+                c.clock.now += 12 * SECOND
+                for n, one in enumerate(c.packets[begin:], begin):
+                    if defect is not None and 6 <= one.data[42] <= 11:
+                        c.packets[n] = one._replace(data=one.data[:defect])
+                c.packets[:] = [one for one in c.packets if one.data]
+                for _ in range(20):
+                    c.null()
+                if beside:
+                    c.packets[:] = twice(c.packets, 10)
+            with self.subTest(defect=defect, beside=beside):
+                causes = {one['cause']: one for one in self.report(talk)['causes']}
+                self.assertEqual('duplicated' in causes, beside)
+                if defect is None:
+                    self.assertIn('stalled-end', causes)
+                    continue
+                one = causes['slow-server']
+                self.assertEqual((one['confidence'], one['cost_ns'] // SECOND), ('medium', 12))
+                self.assertIn('of the data of 1 of these RPCs' if defect else 'packets', one['against'])
+
+
+if __name__ == '__main__':
+    unittest.main()
