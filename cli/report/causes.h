@@ -88,6 +88,9 @@ void causes_of_damage(struct report *r);
 void causes_of_not_ready(struct report *r, const struct report_connection *c, int end);
 void causes_of_all_not_ready(struct report *r);
 
+/* causes_path.c: each of its packets is in the capture twice, which no network does. */
+bool report_twice(const struct report_connection *c);
+
 /* causes_refused.c: an end refused a request on it for good: of connections between the same hosts,
  * one cause for all that it ended. */
 bool report_remote_error(const struct report_connection *c);

@@ -225,6 +225,24 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
                     : "the end that should have sent them may not have done so");
 }
 
+/* A network copies some packets; a mirror of several ports, or a capture at two interfaces, all. Of
+ * these some may not be captured; of TCP only segments with data count as copies, and each of these
+ * has one without, at most. */
+bool report_twice(const struct report_connection *c)
+{
+    enum { TCP = 20, HALF = 45 }; /* percent */
+    const bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
+    uint64_t packets = 0, copies = 0;
+    bool each = true;
+
+    for (int end = 0; end < 2; end++) {
+        each &= c->path[end].duplicated * 100 >= c->path[end].packets * HALF;
+        packets += c->path[end].packets;
+        copies += c->path[end].duplicated;
+    }
+    return copies > 0 && (tcp ? copies * 100 >= packets * TCP : each);
+}
+
 static void reordered(struct report *r, const struct report_connection *c, uint64_t late,
                       uint64_t naks)
 {
@@ -255,12 +273,18 @@ static void reordered(struct report *r, const struct report_connection *c, uint6
 /* The network made copies, or took two ways. Few of them cost nothing. */
 static void disturbed(struct report *r, const struct report_connection *c)
 {
+    enum { FEW = 10 };
     uint64_t packets = c->path[0].packets + c->path[1].packets;
     uint64_t copies = c->path[0].duplicated + c->path[1].duplicated;
     uint64_t naks = c->path[0].late_naks + c->path[1].late_naks;
     uint64_t late = c->path[0].reordered + c->path[1].reordered;
     struct report_cause *cause;
 
+    /* as of others, where it has few; what else came twice, did so twice */
+    if (report_twice(c) || (r->twice > 0 && copies * FEW >= packets)) {
+        packets /= 2;
+        copies -= c->pub.carrier == RPCRDMA_CARRIER_IWARP ? copies : MIN(packets, copies);
+    }
     /* a packet that passes a bridge or a bond is captured at each, which the capture itself tells
      */
     if (copies * 1000 > packets && !r->several_places) {

@@ -321,8 +321,8 @@ static void problems(const struct report *r, struct out *out)
 
 static void captured(const struct report *r, struct out *out)
 {
-    static const char *const names[N_REPORT_LACKS] = {"Missing", "Statuses", "Encrypted", "Lost",
-                                                      "Paused"};
+    static const char *const names[N_REPORT_LACKS] = {"Missing", "Statuses", "Encrypted",
+                                                      "Lost",    "Paused",   "Twice"};
     const struct view_clock *clock = &r->pipeline->clock;
     char text[REPORT_LACK];
 

@@ -386,6 +386,7 @@ void report_ended(struct report *r, const struct rpcrdma_connection *pub)
         c->pub.path[end] = NULL;
     }
     refused = report_attempt(r, &c->pub);
+    r->twice += report_twice(c);
     if (t)
         take(r, c, t);
     else if (pub->messages > 0) { /* there was no room to count it */

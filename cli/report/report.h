@@ -531,6 +531,7 @@ struct report {
     struct report_acked *acked;  /* see acked.h */
     guint attempts_counted;      /* of those that gave way: causes count them all the same */
     uint32_t n_connections;      /* that there are: the highest number */
+    guint twice;                 /* of those: each packet is in the capture twice */
     GHashTable *terminate_codes; /* of RDMAP's Terminate: what each that was met means, static */
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];
 
@@ -718,6 +719,7 @@ enum {
     REPORT_LACKS_ENCRYPTED,
     REPORT_LACKS_LOST,
     REPORT_LACKS_PAUSED,
+    REPORT_LACKS_ONCE, /* what is there twice */
     N_REPORT_LACKS
 };
 void report_lack(const struct report *report, int which, char text[REPORT_LACK]);

@@ -195,6 +195,11 @@ void report_lack(const struct report *r, int which, char text[REPORT_LACK])
     else if (which == REPORT_LACKS_PAUSED && pauses > 0)
         snprintf(text, REPORT_LACK, "%" PRIu64 " PAUSE frame%s, by priority (PFC) or not", pauses,
                  plural(pauses));
+    else if (which == REPORT_LACKS_ONCE && r->twice > 0)
+        snprintf(text, REPORT_LACK,
+                 "each packet of %u connection%s is there twice: from a mirror of both directions "
+                 "at several ports, or from two interfaces. Each counts once",
+                 r->twice, plural(r->twice));
 }
 
 unsigned report_unread(const struct report *r)

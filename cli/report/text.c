@@ -122,8 +122,8 @@ static void problems(const struct report *r, struct out *out)
 
 static void captured(const struct report *r, struct out *out)
 {
-    static const char *const names[N_REPORT_LACKS] = {"missing", "statuses", "encrypted", "lost",
-                                                      "paused"};
+    static const char *const names[N_REPORT_LACKS] = {"missing", "statuses", "encrypted",
+                                                      "lost",    "paused",   "twice"};
     const struct view_clock *clock = &r->pipeline->clock;
     char text[REPORT_LACK];
 

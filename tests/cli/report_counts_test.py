@@ -33,11 +33,11 @@ class Counts(CommandTest):
 
     def test_any_interface(self):
         """tcpdump -i any: a packet that passes a bridge is there for each of its interfaces, and nobody duplicated it. One
-        that is there twice for one interface is."""
-        for interfaces, causes in (((2, 2), {'duplicated'}), ((2, 3), set())):
+        that is there twice for one interface is, if not all are: a capture has each twice, no network."""
+        for interfaces, one_in, causes in (((2, 2), 2, {'duplicated'}), ((2, 2), 1, set()), ((2, 3), 1, set())):
             packets = []
             for packet in self.packets():
-                for n, number in enumerate(interfaces):
+                for n, number in enumerate(interfaces[:1 if packet.frame % one_in else 2]):
                     head = packet.data[12:14] + struct.pack('>HIHBB8s', 0, number, 1, 0, 6, packet.data[6:12] + bytes(2))
                     packets.append(packet._replace(time_ns=packet.time_ns + n * 2000, data=head + packet.data[14:],
                                                    length=packet.length + 6))
@@ -45,7 +45,7 @@ class Counts(CommandTest):
             pcap.write(path, packets, 276)
             report = json.loads(self.run_command('report', '--json', path))
             self.assertEqual({one['cause'] for one in report['causes']}, causes)
-            self.assertGreater(sum(c[way]['duplicated'] for c in report['connections'] for way in ('to_client', 'to_server')), 100)
+            self.assertGreater(sum(c[way]['duplicated'] for c in report['connections'] for way in ('to_client', 'to_server')), 100 // one_in)
 
     def test_calls_inline(self):
         """Each RPC's Call once, in however many messages of version 2 it came; what has no Reply has none inline."""

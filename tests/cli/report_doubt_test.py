@@ -36,6 +36,36 @@ class Doubt(ConversationTest):
         return [(one['cause'], one['confidence'], one.get('connection'), one['cost_ns'] // (SECOND // 10), one.get('against'))
                 for one in self.report_of(packets)['causes']]
 
+    def test_each_packet_twice(self):
+        """A mirror of both directions at several ports has each packet twice: no network does that. The causes are those of the
+        capture without copies, and a Reply that may have been lost before it came here makes no server surely slow."""
+        for name, behind in (('roce-nfs3-mini', None), ('iwarp-nfs3-mini', None), ('iwarp-nfs41-mini', None), ('roce-nfs41-mini', 216),
+                             ('roce-nfs42-mini', 241), ('iwarp-nfs41-mini', 145)):
+            packets = self.packets(name)
+            if behind:
+                packets = paused(packets, behind, 3 * SECOND)
+            with self.subTest(name, behind=behind):
+                causes = self.causes_of(packets)
+                self.assertEqual(bool(causes), bool(behind) or name == 'iwarp-nfs41-mini')
+                self.assertNotIn('is there twice', self.run_command('report', self.path))
+                self.assertEqual(self.causes_of(twice(packets)), causes)
+                self.assertRegex(self.run_command('report', self.path), r'twice +each packet of \d connections is there twice')
+                self.assertIn('Twice: each packet of', self.run_command('report', '--html=-', self.path))
+                self.assertIn('duplicated', [one[0] for one in self.causes_of(twice(packets, 10))])
+
+    def test_some_twice_among_all(self):
+        """What the network duplicated is there four times then."""
+        def talk(c, _):
+            for number in range(200):
+                c.null()
+                if number % 10 == 0:
+                    c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
+        packets, _ = pcap.read(self.captured(talk))
+        cause, = self.report_of(packets)['causes']
+        self.assertEqual(cause['cause'], 'duplicated')
+        doubled, = self.report_of(twice(packets))['causes']
+        self.assertEqual(doubled['text'], cause['text'])
+
     def test_slow_beside_another_cause(self):
         """What is doubted of a slow server is so, too, where something else was found."""
         def talk(c, slow_ns, beside, acks):
