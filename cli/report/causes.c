@@ -77,26 +77,40 @@ static bool too_many(const struct rpcrdma_credit_result *credit)
            credit->in_flight.max > credit->limit.max;
 }
 
+/* A tenth of the waits and more ended, if not before, with a Call that was sent: Acks of Replies
+ * are missing, and what is known of the time at the limit is how long it was at least. */
+static bool acks_miss(const struct rpcrdma_credit_result *credit)
+{
+    enum { SHARE = 10 };
+
+    return credit->unacked > 0 && credit->unacked * SHARE >= credit->stalls.count;
+}
+
 static void credits(struct report *r, const struct report_connection *c)
 {
     enum { FEW = 32 };
     const struct rpcrdma_credit_result *credit = &c->credits;
     const struct rpcrdma_credit_stalls *stalls = &credit->stalls;
+    const bool least = acks_miss(credit);
     uint64_t at_limit_ns = credit->at_limit_ns - MIN(stalls->hung_ns, credit->at_limit_ns);
     uint64_t busy_ns = credit->busy_ns - MIN(stalls->hung_ns, credit->busy_ns);
-    double share = busy_ns > 0 ? (double)at_limit_ns / (double)busy_ns : 0;
     bool few = credit->limit.known && credit->limit.last <= FEW;
-    uint64_t longer = stalls->longer - stalls->hung;
+    uint64_t longer = least ? credit->least_longer : stalls->longer - stalls->hung;
     char hung[80] = "";
     struct report_cause *cause;
+    double share;
 
+    if (least)
+        at_limit_ns = MIN(credit->least_ns, at_limit_ns);
+    share = busy_ns > 0 ? (double)at_limit_ns / (double)busy_ns : 0;
     if (!c->has_credits || credit->bound_by == RPCRDMA_BOUND_NEITHER || longer == 0 ||
         (share < 0.1 && (!few || longer < 2)) || too_many(credit))
         return;
-    cause = report_cause_add(r, CAUSE_CREDITS,
-                             share < 0.1                              ? CONFIDENCE_LOW
-                             : credit->settled && credit->missed == 0 ? CONFIDENCE_HIGH
-                                                                      : CONFIDENCE_MEDIUM);
+    cause =
+        report_cause_add(r, CAUSE_CREDITS,
+                         share < 0.1                                        ? CONFIDENCE_LOW
+                         : credit->settled && credit->missed == 0 && !least ? CONFIDENCE_HIGH
+                                                                            : CONFIDENCE_MEDIUM);
     cause->time_ns = (int64_t)at_limit_ns;
     cause->frame =
         stalls->kept ? stalls->longest[MIN(stalls->hung, stalls->kept - 1)].from_frame : 0;
@@ -105,13 +119,18 @@ static void credits(struct report *r, const struct report_connection *c)
                  stalls->hung, plural(stalls->hung));
     snprintf(
         cause->text, sizeof(cause->text),
-        "Connection %u ran out of credits: at its limit of %u for %.1f %% of the time in use%s, "
+        "Connection %u ran out of credits: at its limit of %u for %s%.1f %% of the time in use%s, "
         "%" PRIu64 " time%s over 1 ms; the %s.",
-        (unsigned)c->pub.number, (unsigned)credit->limit.last, 100 * share, hung, longer,
-        plural(longer),
+        (unsigned)c->pub.number, (unsigned)credit->limit.last, least ? "at least " : "",
+        100 * share, hung, longer, plural(longer),
         credit->bound_by == RPCRDMA_BOUND_REQUESTED ? "client asks for no more"
                                                     : "server grants no more");
-    if (share < 0.1)
+    if (least)
+        snprintf(cause->against, sizeof(cause->against),
+                 "Acks of Replies were not captured: %" PRIu64 " Call%s sent at the limit before "
+                 "any; for how long it was below its limit is not known",
+                 credit->unacked, credit->unacked == 1 ? " was" : "s were");
+    else if (share < 0.1)
         snprintf(cause->against, sizeof(cause->against),
                  "it was below its limit for %.1f %% of the time in use", 100 * (1 - share));
     else if (credit->missed > 0)

@@ -133,6 +133,12 @@ struct rpcrdma_credit_result {
     bool gaps;             /* messages were lost to the capture */
     bool clock;            /* the capture's clock went backwards */
     bool memory;           /* memory was short, or too many Calls were in flight: counted roughly */
+
+    /* Counting Calls. So many were sent at the limit, which shows that a Reply had arrived whose
+     * acknowledgement was not captured: the time at the limit was less. Without the waits of
+     * RPCRDMA_CREDIT_HUNG_NS it was so long, at least, and the waits of RPCRDMA_CREDIT_LONG_NS so
+     * many, as if each Reply arrived as it passed. */
+    uint64_t unacked, least_ns, least_longer;
 };
 
 /* The state after an event: what a plot is drawn from. */

@@ -126,6 +126,28 @@ class Doubt(ConversationTest):
                 self.assertEqual((one['confidence'], one['cost_ns'] // SECOND), ('medium', 12))
                 self.assertIn('of the data of 1 of these RPCs' if defect else 'packets', one['against'])
 
+    def test_few_credits_without_acks(self):
+        """Of a client with 8 credits Acks are missing from the capture, but Calls at the limit show that Replies had arrived. If it was
+        at its limit by Calls without any Reply, as well, credits are few, which is less sure; if not, it was not."""
+        for wait_ms, lacking, want in ((30, 0, 'high'), (30, 0.8, 'medium'), (1, 0, None), (1, 0.8, None), (1, 0.95, None)):
+            def talk(c, _, wait_ms=wait_ms, lacking=lacking):
+                chance = random.Random(1)
+                for number in range(300):
+                    xids = [c.call(rule_talk.NULL, credit=8) for _ in range(8 if number % 50 == 0 or wait_ms > 1 else 4)]
+                    c.clock.now += wait_ms * SECOND // 2000
+                    for xid in xids:
+                        c.reply(xid, credit=8)
+                    c.clock.now += SECOND // 100
+                begin = len(c.packets)
+                c.packets[:] = [one for one in c.packets if one.data[42] != 17 or chance.random() >= lacking]
+                self.assertEqual(len(c.packets) < begin, lacking > 0)
+            with self.subTest(wait_ms=wait_ms, lacking=lacking):
+                causes = self.report(talk)['causes']
+                self.assertEqual([(one['cause'], one['confidence']) for one in causes], [('few-credits', want)] if want else [])
+                if want:
+                    self.assertEqual('at least' in causes[0]['text'], lacking > 0)
+                    self.assertEqual('Acks of Replies were not captured' in causes[0].get('against', ''), lacking > 0)
+
 
 if __name__ == '__main__':
     unittest.main()

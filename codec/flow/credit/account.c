@@ -105,6 +105,9 @@ static RPCRDMA_INLINE void changed(struct rpcrdma_credit_account *account,
             bound = account->requested_now <= account->granted_now ? RPCRDMA_BOUND_REQUESTED
                                                                    : RPCRDMA_BOUND_GRANTED;
     }
+    if (bound != RPCRDMA_BOUND_NEITHER || account->at_limit)
+        account_at_limit(account,
+                         bound != RPCRDMA_BOUND_NEITHER && account_without_reply(account) >= limit);
     rpcrdma_credit_gauge_set(&account->gauge, account_in_flight(account), bound, cause);
     if (account->sink.point)
         give_point(account, limit, cause);
@@ -175,8 +178,10 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
 
     begin(account, at);
     while (account->replies_passed.count > 0 &&
-           account_in_flight(account) >= rpcrdma_credit_grants_ceiling(&account->grants))
+           account_in_flight(account) >= rpcrdma_credit_grants_ceiling(&account->grants)) {
         rpcrdma_credit_account_delivered(account, at); /* else this Call could not be sent */
+        account_unacked(account);
+    }
     if (call && use == RPCRDMA_CREDIT_CALL_NEW)
         end_before(account, at, call);
     account->from_requester = true;
@@ -195,6 +200,9 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
     } else {
         account->calls++;
         account_add_call(account, call);
+        if (account_in_flight(account) > account->requested_now && /* as asked for */
+            account_without_reply(account) <= account->requested_now)
+            account_unacked(account);
         judge_call(account, xid);
         narrow(account);
     }
@@ -297,6 +305,8 @@ void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
     if (passed.call)
         passed.call->state = RPCRDMA_CREDIT_CALL_REPLIED;
     account->followed = true;
+    if (account->at_limit && account_without_reply(account) < account->limit.last)
+        account_at_limit(account, false);
     if (account->sink.point)
         changed(account, RPCRDMA_ENDED_BY_REPLY);
 }

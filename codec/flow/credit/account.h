@@ -34,7 +34,10 @@ enum rpcrdma_credit_counted {
     RPCRDMA_CREDIT_UNDELIVERED,
     RPCRDMA_CREDIT_VIOLATIONS,
     RPCRDMA_CREDIT_RNR_NAKS,
-    RPCRDMA_CREDIT_UNSETTLED_NS, /* time */
+    RPCRDMA_CREDIT_UNACKED,
+    RPCRDMA_CREDIT_LEAST_LONGER,
+    RPCRDMA_CREDIT_LEAST_NS,     /* time */
+    RPCRDMA_CREDIT_UNSETTLED_NS, /* likewise */
     RPCRDMA_CREDIT_COUNTS
 };
 
@@ -50,6 +53,7 @@ struct rpcrdma_credit_rare {
      * unheard_serial: so many are left. */
     uint64_t unheard_serial, unheard;
     uint64_t untracked; /* in flight, not in the set: there was no place for them */
+    uint64_t at_limit_since_ns; /* account->at_limit */
 
     uint64_t counts[RPCRDMA_CREDIT_COUNTS]; /* by enum rpcrdma_credit_counted */
 };
@@ -66,6 +70,7 @@ struct rpcrdma_credit_account {
     bool followed; /* a Reply waited to be delivered */
     bool late;     /* a Reply may have passed uncaptured before the first one that was captured */
     bool gaps, memory;
+    bool at_limit; /* by Calls without a Reply that passed alone */
     uint32_t most; /* Calls without a Reply that passed, since a report began */
 
     uint64_t longest_ns; /* the longest time to a Reply */

@@ -8,6 +8,7 @@
  *   account.c            events
  *   account_calls.c      the Calls in flight: how they come and go
  *   account_unsettled.c  what may be in flight besides them, or may not be any more
+ *   account_least.c      how long it was at the limit, whatever Replies were on their way
  *   account_rare.c       memory for what most accounts never have
  *   account_result.c     what is reported of it
  */
@@ -63,6 +64,14 @@ static inline uint32_t account_most_now(const struct rpcrdma_credit_account *acc
 
     return now < UINT32_MAX ? (uint32_t)now : UINT32_MAX;
 }
+
+/* account_least.c. Whether so many Calls without a Reply that passed are in flight as the limit
+ * allows. */
+void account_at_limit(struct rpcrdma_credit_account *account, bool at_limit);
+/* The time of that until now, and since then. */
+void account_least(const struct rpcrdma_credit_account *account, struct rpcrdma_credit_result *out);
+/* A Call is sent though as many are in flight as may be: a Reply has arrived. */
+void account_unacked(struct rpcrdma_credit_account *account);
 
 static inline bool account_gave_up(const struct rpcrdma_credit_call *call)
 {

@@ -29,6 +29,7 @@ void rpcrdma_credit_account_result(const struct rpcrdma_credit_account *account,
     out->settled = account->settled && rare->doubt == 0;
     out->unsettled_ns = rare->counts[RPCRDMA_CREDIT_UNSETTLED_NS];
     out->gaps = account->gaps;
+    account_least(account, out);
 }
 
 static void keep_last(struct rpcrdma_credit_range *range)
@@ -44,8 +45,10 @@ void rpcrdma_credit_account_restart(struct rpcrdma_credit_account *account)
     rpcrdma_credit_gauge_restart(&account->gauge);
     account->calls = account->replies = 0;
     account->most = account_most_now(account);
-    if (rare)
+    if (rare) {
         memset(rare->counts, 0, sizeof(rare->counts));
+        rare->at_limit_since_ns = account->gauge.elapsed_ns;
+    }
     keep_last(&account->requested);
     keep_last(&account->granted);
     keep_last(&account->limit);
