@@ -7,9 +7,10 @@ import random
 import unittest
 
 from command import capture
-from conversation import ConversationTest
+from conversation import ConversationTest, roce_source
 import pcap
 import rule_talk
+import rules_iwarp
 
 SECOND = 10**9
 
@@ -147,6 +148,38 @@ class Doubt(ConversationTest):
                 if want:
                     self.assertEqual('at least' in causes[0]['text'], lacking > 0)
                     self.assertEqual('Acks of Replies were not captured' in causes[0].get('against', ''), lacking > 0)
+
+    def test_server_cut_over_tcp(self):
+        """What the server sends is cut in its headers, from the beginning, from some packet on or for a while: its Replies are there,
+        and nobody knows what they answer. What the client sent again on another connection had none."""
+        packets = self.packets('iwarp-nfs41-mini')
+        whole = self.causes_of(packets)
+        self.assertEqual([one[:2] for one in whole], [('unanswered', 'high')])
+        for length, (first, last) in itertools.product((54, 64, 70), ((0, 400), (60, 400), (182, 400), (189, 192))):
+            cut = [one._replace(data=one.data[:length]) if first <= one.frame < last and roce_source(one) == '192.168.77.1' else one
+                   for one in packets]
+            with self.subTest(length=length, first=first, last=last):
+                causes = self.causes_of(cut)
+                self.assertEqual([one for one in causes if one[0] != 'capture-incomplete'], whole)
+                self.assertEqual(len(causes) - len(whole), 1)
+
+    def test_cut_before_unanswered(self):
+        """Of a server whose packets were cut for a while, a later Call has no Reply, and others have: what was cut was none."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            begin = len(c.packets)
+            for _ in range(10):
+                c.null()
+            c.packets[begin:] = [one._replace(data=one.data[:64]) if roce_source(one) == rule_talk.SERVER else one
+                                 for one in c.packets[begin:]]
+            for number in range(20):
+                c.clock.now += SECOND
+                c.null()
+                if number == 5:
+                    c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+        causes = {one['cause']: one for one in self.report(talk)['causes']}
+        self.assertEqual(set(causes), {'unanswered', 'capture-incomplete'})
+        self.assertEqual(causes['unanswered']['rpcs'], 1)
 
 
 if __name__ == '__main__':

@@ -90,6 +90,12 @@ void rpcrdma_mpa_lost(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connecti
     lost(tcp, c, end, len, false);
 }
 
+void rpcrdma_mpa_cut(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end,
+                     uint32_t len)
+{
+    lost(tcp, c, end, len, true);
+}
+
 static void partial_done(struct rpcrdma_stream *s)
 {
     s->partial_have = s->partial_seen = s->partial_size = 0; /* the room stays for the next */

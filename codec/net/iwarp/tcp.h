@@ -278,6 +278,9 @@ uint32_t rpcrdma_mpa_read(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
 /* Bytes from `next` on that were not captured, and are not to be read. */
 void rpcrdma_mpa_lost(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end,
                       uint32_t len);
+/* The same of bytes whose packets are there, and were cut. */
+void rpcrdma_mpa_cut(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end,
+                     uint32_t len);
 /* The stream ends: says so if that is inside of an FPDU. */
 void rpcrdma_mpa_ends(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end);
 bool rpcrdma_mpa_is_request(const uint8_t *bytes, size_t caplen);

@@ -115,6 +115,14 @@ bool rpcrdma_stream_lose_before(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_conn
     return true;
 }
 
+/* Nor could be said what that is, of packets that were cut. */
+static void skip_cut(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                     const struct rpcrdma_range *r, uint32_t stop)
+{
+    rpcrdma_stream_arrived(&c->stream[end], r->arrival, r->frame, r->time_ns);
+    rpcrdma_mpa_cut(tcp, c, end, stop - c->stream[end].next);
+}
+
 void rpcrdma_stream_skip(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                          uint32_t seq, bool last)
 {
@@ -129,6 +137,8 @@ void rpcrdma_stream_skip(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
         if (r && rpcrdma_seq_diff(r->seq, s->next) <= 0) {
             if (rpcrdma_seq_diff(range_end(r), seq) < 0)
                 stop = range_end(r);
+            if (s->out_by_cut)
+                skip_cut(tcp, c, end, r, stop);
         } else {
             if (r && rpcrdma_seq_diff(r->seq, seq) < 0)
                 stop = r->seq;
