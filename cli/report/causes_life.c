@@ -225,7 +225,8 @@ static void client_gave_up(struct report *r, const struct report_connection *c)
     struct report_cause *cause;
     int64_t silent;
 
-    if (!was || report_one_way(was) || report_one_way(c))
+    if (!was || report_one_way(was) || report_one_way(c) ||
+        report_server_held(was)) /* the path was in order: `unanswered` tells */
         return;
     ended = &was->pub.life;
     silent = ended->ended_ns -

@@ -181,6 +181,16 @@ class Doubt(ConversationTest):
         self.assertEqual(set(causes), {'unanswered', 'capture-incomplete'})
         self.assertEqual(causes['unanswered']['rpcs'], 1)
 
+    def test_causes_that_contradict(self):
+        """The client sends a Call again on another connection, where it is cut: it had no Reply from a server that had it, and not
+        because the path was down."""
+        packets = self.packets('iwarp-nfs41-mini')
+        for length in (54, 64, 70):
+            cut = [one._replace(data=one.data[:length]) if 162 <= one.frame < 172 else one for one in packets]
+            cause, = [one for one in self.report_of(cut)['causes'] if one['cause'] != 'capture-incomplete']
+            self.assertEqual((cause['cause'], cause['confidence']), ('unanswered', 'medium'))
+            self.assertIn('the path was not down', cause['text'])
+
 
 if __name__ == '__main__':
     unittest.main()
