@@ -214,10 +214,19 @@ static void given_up(struct report *r, const struct report_connection *c)
 #define SECOND INT64_C(1000000000)
 #define LONG_NS (10 * SECOND) /* that the capture ended is no argument then */
 
+/* The other end of these was heard within a second before they were sent, or before data moved last
+ * for them, and never since: it died at work on them. */
+static bool died_with(const struct report_connection *c, const struct report_unanswered *own)
+{
+    int64_t heard_ns = own->caller_end >= 0 ? c->pub.life.silence[1 - own->caller_end].heard_ns : 0;
+
+    return heard_ns != 0 && own->served_ns != 0 && time_less(heard_ns, own->served_ns) < SECOND;
+}
+
 /* The connection failed for good, and `connection-failed` tells of a time with which that of these
- * Calls begins and, by a second, ends. */
+ * Calls begins, but for what an end was still at work on, and, by a second, ends. */
 static bool told_as_failed(const struct report *r, const struct report_connection *c,
-                           int64_t since_ns, int64_t until_ns)
+                           const struct report_unanswered *own, int64_t until_ns)
 {
     bool told = false;
 
@@ -225,7 +234,7 @@ static bool told_as_failed(const struct report *r, const struct report_connectio
         const struct report_cause *one = &r->causes[i];
 
         told |= one->id == CAUSE_CONNECTION_FAILED && one->how == REPORT_FAILED_FOR_GOOD &&
-                one->of == c && one->since_ns <= since_ns &&
+                one->of == c && (one->since_ns <= own->since_ns || died_with(c, own)) &&
                 time_less(until_ns, one->until_ns) < SECOND;
     }
     return told;
@@ -242,8 +251,7 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     char silent[80] = "", waited[80] = "", had[64] = "";
 
     n -= MIN(own->explained, n);
-    if (n == 0 || sent_again(r, c) || report_one_way(c) ||
-        told_as_failed(r, c, own->since_ns, until_ns))
+    if (n == 0 || sent_again(r, c) || report_one_way(c) || told_as_failed(r, c, own, until_ns))
         return;
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
     cause->rpcs = n;

@@ -93,6 +93,7 @@ struct report_unanswered {
     int64_t last_ns;
     int caller_end;
     /* What follows is of those that are not gone. */
+    int64_t served_ns; /* until when RDMA was under way for each, or it was sent; the earliest */
     uint64_t late; /* a second old and more when nothing followed any more */
     /* sent less than REPORT_RETRIES times, and less than a second before the last packet towards
      * the caller was captured, or later */

@@ -139,6 +139,14 @@ static bool gone(const struct rpcrdma_transaction *t)
            time_less(silence->heard_ns, silence->since_ns) < SECOND;
 }
 
+/* Data that moved for it answers it as yet. */
+static void note_served(struct report_unanswered *without, const struct rpcrdma_transaction *t)
+{
+    int64_t until_ns = t->rdma_last_frame != 0 ? t->rdma_last_ns : t->call_time_ns;
+
+    without->served_ns = without->served_ns == 0 ? until_ns : MIN(without->served_ns, until_ns);
+}
+
 static void note_unanswered(struct report *r, struct report_tally *tally,
                             const struct rpcrdma_transaction *t)
 {
@@ -160,6 +168,8 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
     without->gone += in_vain;
     if (none)
         without->caller_end = t->caller_end;
+    if (none && !in_vain)
+        note_served(without, t);
     if (none && !in_vain && t->call.unheard) {
         without->unheard++;
         without->held += held;

@@ -120,6 +120,7 @@ struct rpcrdma_transaction {
     int64_t response_ns; /* between the Sends, when first seen; where both were */
     int64_t rdma_ns;     /* from the first to the last RDMA Read or Write packet: */
     uint64_t rdma_first_frame, rdma_last_frame; /* has_rdma; 0: there was none */
+    int64_t rdma_last_ns;                       /* when the last passed */
     uint64_t call_length, reply_length;         /* of the unreduced RPC messages; 0: not known */
     uint64_t read_chunk_length;                 /* bytes that RDMA moved, each counted once */
     uint64_t write_chunk_length;                /* as the Reply says, without one what was seen */

@@ -191,6 +191,35 @@ class Doubt(ConversationTest):
             self.assertEqual((cause['cause'], cause['confidence']), ('unanswered', 'medium'))
             self.assertIn('the path was not down', cause['text'])
 
+    def test_server_died_within_write(self):
+        """Over TCP: data moves for a READ, and its server dies. What is sent to it then has no answer: that is one cause, however long
+        the data had moved. If it held the Call for long without any sign before, it was not at work on it."""
+        for moved_s, held_s, want in ((0, 0, ['connection-failed']), (5, 0, ['connection-failed']),
+                                      (0, 20, ['connection-failed', 'unanswered'])):
+            def talk(c, _, moved_s=moved_s, held_s=held_s):
+                rules_iwarp.over_iwarp(c)
+                for _ in range(10):
+                    c.null()
+                chunk = c.memory.chunk(8192)
+                c.read_call(8192, write=[chunk])
+                for at in range(2):
+                    c.clock.now += moved_s * SECOND // 2
+                    c.talk.write(c.server, int(chunk[0]['handle'], 16), int(chunk[0]['offset'], 16) + 1024 * at, bytes(1024))
+                for _ in range(held_s):
+                    c.clock.now += SECOND
+                    c.null()
+                c.clock.now += SECOND // 2
+                c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                c.packets.pop()
+                call = c.packets[-1]
+                for times in range(7):
+                    c.clock.now += SECOND // 5 << times
+                    c.packets.append(call._replace(time_ns=c.clock.tick()))
+            with self.subTest(moved_s=moved_s, held_s=held_s):
+                causes = {one['cause']: one for one in self.report(talk)['causes']}
+                self.assertEqual(sorted(causes), want)
+                self.assertIn('2 Calls had no Reply', causes['connection-failed']['text'])
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -379,6 +379,7 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     conclude(rpcs, t);
     pub->rdma_ns = t->rdma_last_ns - t->rdma_first_ns;
     pub->rdma_last_frame = t->rdma_last_frame;
+    pub->rdma_last_ns = t->rdma_last_ns;
     pub->has_rdma = length_of_time(rpcs, t, t->rdma_last_frame != 0, "RDMA", &pub->rdma_ns);
     end(rpcs, t);
     give(rpcs, t);
