@@ -220,6 +220,36 @@ class Doubt(ConversationTest):
                 self.assertEqual(sorted(causes), want)
                 self.assertIn('2 Calls had no Reply', causes['connection-failed']['text'])
 
+    def test_responses_to_what_was_not_captured(self):
+        """What the server sends is captured from one of its Reads on, while responses to the one before still pass: these were not
+        retransmitted. If that Read was captured, and the other one as well, what passes again was."""
+        for late, again in ((True, False), (False, False), (False, True)):
+            def talk(c, _, late=late, again=again):
+                for _ in range(300):  # more than would be taken for a gap since the set-up
+                    c.null()
+                c.write((32768, 32768))
+                requests = [at for at, one in enumerate(c.packets) if one.data[42] == 12]
+                request = c.packets.pop(requests[1])  # it is sent when 12 of 32 responses have passed
+                c.packets.insert(requests[0] + 13, request._replace(time_ns=c.packets[requests[0] + 12].time_ns + 1000))
+                if again:  # asked for again, and 10 responses pass again
+                    asked = [c.packets[requests[0]], *c.packets[requests[0] + 14:requests[0] + 24]]
+                    at = requests[0] + 24
+                    c.packets[at:] = [*(one._replace(time_ns=one.time_ns + SECOND) for one in asked),
+                                      *(one._replace(time_ns=one.time_ns + 2 * SECOND) for one in c.packets[at:])]
+                c.clock.now += 2 * SECOND
+                if late:
+                    c.packets[:] = [one for at, one in enumerate(c.packets) if roce_source(one) != rule_talk.SERVER or
+                                    at >= requests[0] + 13]
+                for _ in range(20):
+                    c.null()
+            with self.subTest(late=late, again=again):
+                report = self.report(talk)
+                self.assertEqual(report['retransmitted'] > 0 or
+                                 report['connections'][0]['to_server']['retransmitted'] > 0, again)
+                lines = self.run_command('check', '--json', '--fail-on=never', self.path).splitlines()
+                rules = [found['rule'] for line in lines for found in json.loads(line)['findings']]
+                self.assertEqual('retransmission-rate' in rules, again, rules)
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -78,6 +78,8 @@ RPCRDMA_RARE static void response(struct flow_memory *memory, struct flow_delive
         d->answer_next = at + 1;
         return;
     }
+    if (at < position_first(d)) /* asked for before what asks was captured: in its turn */
+        return;
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
     late = back && comes_late(d, back, op, at);

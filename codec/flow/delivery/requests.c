@@ -12,12 +12,11 @@
  * behind.c, and what answers them in answers.c.
  */
 
-enum { FIRST_POSITION = 1 << 25 };
-
 RPCRDMA_RARE static void start(struct flow_delivery *d, uint32_t psn)
 {
     d->started = true;
-    d->next = FIRST_POSITION + psn;
+    d->first_psn = psn;
+    d->next = position_first(d);
     d->through = d->served = d->next;
     d->answer_next = d->next;
 }

@@ -277,7 +277,10 @@ struct extra {
 struct flow_delivery {
     uint64_t packets, bytes, dscp; /* counted of every packet: see struct rpcrdma_path */
     uint32_t largest_payload;
-    uint32_t window;  /* TCP: of the latest acknowledgement */
+    union {
+        uint32_t window;    /* TCP: of the latest acknowledgement */
+        uint32_t first_psn; /* else of the first request */
+    };
     uint64_t next;    /* position expected */
     uint64_t through; /* all before it was acknowledged, */
     uint64_t served;  /* and before it had arrived, as what its receiver did for it shows */
@@ -408,6 +411,14 @@ struct transmission *transmission_search(const struct flow_delivery *d, uint64_t
 static inline uint64_t position_of_psn(const struct flow_delivery *d, uint32_t psn)
 {
     return d->next + (uint64_t)(int64_t)rpcrdma_psn_diff(psn, (uint32_t)d->next & 0xffffff);
+}
+
+/* InfiniBand and RoCE: of the first request that was captured, or of the first that there was. */
+static inline uint64_t position_first(const struct flow_delivery *d)
+{
+    enum { FIRST_POSITION = 1 << 25 };
+
+    return FIRST_POSITION + d->first_psn;
 }
 
 static inline uint64_t position_of_seq(const struct flow_delivery *d, uint32_t seq)
