@@ -82,14 +82,13 @@ void causes_of_one_way(struct report *r, bool told);
  * checksums are wrong (with --check-icrc alone) */
 void causes_of_path(struct report *r, const struct report_connection *c);
 void causes_of_damage(struct report *r);
+/* Each of its packets is in the capture twice, which no network does. */
+bool report_twice(const struct report_connection *c);
 
 /* causes_not_ready.c: what was sent towards this end was refused for want of buffers; where that is
  * so on several connections of one host */
 void causes_of_not_ready(struct report *r, const struct report_connection *c, int end);
 void causes_of_all_not_ready(struct report *r);
-
-/* causes_path.c: each of its packets is in the capture twice, which no network does. */
-bool report_twice(const struct report_connection *c);
 
 /* causes_refused.c: an end refused a request on it for good: of connections between the same hosts,
  * one cause for all that it ended. */
