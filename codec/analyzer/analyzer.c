@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analyzer/apart.h"
 #include "base/sized.h"
 #include "wire/hot.h"
 
@@ -17,6 +18,7 @@ struct rpcrdma_analyzer {
     struct rpcrdma_flow *flow;
     bool stopped, no_memory;
     bool seen, unusual;           /* operations, by the sink; those that are unusual */
+    struct apart *apart;          /* NULL: nobody follows what arrives. Owned */
     struct rpcrdma_op ops[BATCH]; /* rpcrdma_net_plain's */
 };
 
@@ -40,6 +42,8 @@ static void on_op(void *context, const struct rpcrdma_op *op)
 
     if (ended(analyzer) || (sink->op && !sink->op(sink->context, op)))
         return;
+    if (analyzer->apart)
+        apart_ops(analyzer->apart, op, 1);
     if (!rpcrdma_flow_op(analyzer->flow, op))
         analyzer->no_memory = true;
     if (sink->op_done && !ended(analyzer))
@@ -51,6 +55,8 @@ static void on_op_unseen(void *context, const struct rpcrdma_op *op)
 {
     struct rpcrdma_analyzer *analyzer = context;
 
+    if (analyzer->apart)
+        apart_ops(analyzer->apart, op, 1);
     if (!ended(analyzer) && !rpcrdma_flow_op(analyzer->flow, op))
         analyzer->no_memory = true;
 }
@@ -59,6 +65,8 @@ static void on_segment(void *context, const struct rpcrdma_tcp_segment *segment)
 {
     struct rpcrdma_analyzer *analyzer = context;
 
+    if (analyzer->apart)
+        apart_segment(analyzer->apart, segment);
     if (!ended(analyzer) && !rpcrdma_flow_segment(analyzer->flow, segment))
         analyzer->no_memory = true;
 }
@@ -102,6 +110,8 @@ struct rpcrdma_analyzer *rpcrdma_analyzer_new(const struct rpcrdma_analyzer_conf
         net_sink.finding = on_finding;
     if (flow_config.delivery || flow_config.credits)
         net_sink.segment = on_segment;
+    if (flow_config.delivery)
+        analyzer->apart = calloc(1, sizeof(*analyzer->apart));
     analyzer->net = rpcrdma_net_new(own.net, &net_sink);
     /* more than half of what TCP reassembly does not take: in a capture of RoCE it takes nothing */
     if (analyzer->net && own.net && !flow_config.shared_used) {
@@ -109,7 +119,7 @@ struct rpcrdma_analyzer *rpcrdma_analyzer_new(const struct rpcrdma_analyzer_conf
         flow_config.shared_used = &rpcrdma_net_stats(analyzer->net)->tcp_memory;
     }
     analyzer->flow = rpcrdma_flow_new(&flow_config, &flow_sink);
-    if (!analyzer->net || !analyzer->flow) {
+    if (!analyzer->net || !analyzer->flow || (flow_config.delivery && !analyzer->apart)) {
         rpcrdma_analyzer_free(analyzer);
         return NULL;
     }
@@ -122,6 +132,7 @@ void rpcrdma_analyzer_free(struct rpcrdma_analyzer *analyzer)
         return;
     rpcrdma_flow_free(analyzer->flow);
     rpcrdma_net_free(analyzer->net);
+    free(analyzer->apart);
     free(analyzer);
 }
 
@@ -190,6 +201,8 @@ rpcrdma_analyzer_packets(struct rpcrdma_analyzer *analyzer, const struct rpcrdma
         *n = take_seen(analyzer, *n, batch);
     else if (!rpcrdma_flow_ops(analyzer->flow, analyzer->ops, n, batch))
         analyzer->no_memory = true;
+    if (analyzer->apart && (analyzer->unusual || !analyzer->seen))
+        apart_ops(analyzer->apart, analyzer->ops, *n);
     rpcrdma_net_taken(analyzer->net, *n);
     return status(analyzer);
 }
@@ -240,6 +253,13 @@ enum rpcrdma_analyzer_status rpcrdma_analyzer_end(struct rpcrdma_analyzer *analy
     if (!rpcrdma_flow_end(analyzer->flow))
         analyzer->no_memory = true;
     return status(analyzer);
+}
+
+const struct rpcrdma_apart *rpcrdma_analyzer_apart(struct rpcrdma_analyzer *analyzer)
+{
+    static const struct rpcrdma_apart unknown = {0};
+
+    return analyzer->apart ? apart_tell(analyzer->apart) : &unknown;
 }
 
 struct rpcrdma_net *rpcrdma_analyzer_net(struct rpcrdma_analyzer *analyzer)

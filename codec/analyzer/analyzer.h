@@ -97,6 +97,21 @@ RPCRDMA_API void rpcrdma_analyzer_stop(struct rpcrdma_analyzer *analyzer);
  * may not have been given; STOPPED: by the sink, before or now. */
 RPCRDMA_API enum rpcrdma_analyzer_status rpcrdma_analyzer_end(struct rpcrdma_analyzer *analyzer);
 
+/* How far the clocks of two directions are apart, where two ports or hosts captured them, each with
+ * its own: packets were answered before they passed. */
+struct rpcrdma_apart {
+    int64_t ns;       /* by that much, or little more; 0: nothing shows it so far */
+    uint64_t packets; /* that showed it, of those that were looked at: of a large capture few are */
+    struct rpcrdma_address late, early; /* what `late` sent to `early` has the later times */
+    /* further than analysis puts packets and their answers in order: what depends on which of them
+     * was first is wrong */
+    bool too_far;
+};
+
+/* What was seen so far; valid until the next call. Where rpcrdma_flow_config.delivery is not set,
+ * nothing. */
+RPCRDMA_API const struct rpcrdma_apart *rpcrdma_analyzer_apart(struct rpcrdma_analyzer *analyzer);
+
 /* Its two parts, for what only they know: rpcrdma_net_stats, rpcrdma_flow_tap, rpcrdma_flow_time,
  * rpcrdma_flow_credits, rpcrdma_flow_connection and its like. The analyzer's; give them no packets,
  * segments and operations. */
