@@ -347,6 +347,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
             pipeline->last(pipeline->last_context, own.flow);
         pipeline->clock.started = own.any_time;
         own.no_memory = rpcrdma_analyzer_end(own.analyzer) == RPCRDMA_ANALYZER_NO_MEMORY;
+        pipeline_clocks_apart(pipeline);
     }
     if (own.no_memory) {
         pipeline_unusable(pipeline, "%s%s: packet %" PRIu64 ": out of memory",

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyzer/analyzer.h"
 #include "flow/flow.h"
 #include "options.h"
 #include "others.h"
@@ -80,6 +81,7 @@ struct pipeline {
      * told among the doubts: the two directions' clocks are so far apart, at least */
     uint64_t early_acks, early_replies;
     int64_t early_ns;
+    struct rpcrdma_apart apart; /* likewise, of packets alone; once pipeline_run has ended */
 
     /* for sinks to read */
     struct view_clock clock;
@@ -109,6 +111,10 @@ struct pipeline {
 void pipeline_pass_time(void *pipeline, int64_t now_ns, struct rpcrdma_flow *flow);
 /* The capture's clock, when ours is now_ns: at such a tick. */
 int64_t pipeline_time(const struct pipeline *pipeline, int64_t now_ns);
+
+/* Whether the clocks of the two directions are too far apart, as is known so far, to say that this
+ * rule was broken. */
+bool pipeline_doubts_rule(const struct pipeline *pipeline, enum rpcrdma_rule_id rule);
 
 /* What was read so far: for a tick, or an end of a connection. */
 struct pipeline_counts {

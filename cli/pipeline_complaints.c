@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "out/address.h"
+
 void pipeline_unusable(struct pipeline *pipeline, const char *format, ...)
 {
     va_list args;
@@ -94,7 +96,7 @@ __attribute__((format(printf, 3, 4))) static void doubt(const struct pipeline *p
 
 static bool early(const struct pipeline *pipeline)
 {
-    return pipeline->early_acks + pipeline->early_replies > 0;
+    return pipeline->early_acks + pipeline->early_replies + pipeline->apart.packets > 0;
 }
 
 static void doubt_clocks(const struct pipeline *pipeline)
@@ -146,12 +148,35 @@ static void doubt_parts(const struct pipeline *pipeline)
           what);
 }
 
+/* So far that nothing is put in order. */
+static void doubt_all(const struct pipeline *pipeline)
+{
+    const struct rpcrdma_apart *apart = &pipeline->apart;
+    char late[ADDRESS_SIZE + 1], early_to[ADDRESS_SIZE + 1];
+
+    late[address_format(&apart->late, late)] = '\0';
+    early_to[address_format(&apart->early, early_to)] = '\0';
+    doubt(
+        pipeline, pipeline->doubts,
+        "%s answers what %s sends %.3f ms before it passes, or earlier: the clocks of the two "
+        "directions, from two ports or hosts, differ by that and more. What depends on which was "
+        "first is wrong, or left out; make the times of %s's packets earlier by that (editcap -t) "
+        "and merge the two again",
+        early_to, late, (double)apart->ns / 1e6, late);
+}
+
 /* Each of two ports or hosts captured one. */
 static void doubt_directions(const struct pipeline *pipeline)
 {
     uint64_t acks = pipeline->early_acks, replies = pipeline->early_replies;
     char of_acks[40] = "", of_replies[40] = "";
 
+    if (pipeline->apart.too_far) {
+        doubt_all(pipeline);
+        return;
+    }
+    if (acks + replies == 0) /* of TCP, whose acknowledgements are in other packets */
+        acks = pipeline->apart.packets;
     if (acks > 0)
         snprintf(of_acks, sizeof(of_acks), "%" PRIu64 " Ack%s", acks, acks == 1 ? "" : "s");
     if (replies > 0)

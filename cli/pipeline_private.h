@@ -10,12 +10,11 @@
  *   pipeline_packet.c      a packet unlike the one before: another interface, link type, clock
  *   pipeline_by_file.c     what was read of each of several files
  *   pipeline_clocks.c      connections whose packets are from files with clocks of their own
+ *   pipeline_apart.c       what is wrong where the clocks of the two directions are far apart
  *   pipeline_complaints.c  what is said of the input
  */
 
 #include "pipeline.h"
-
-#include "analyzer/analyzer.h"
 
 enum {
     N_LINKS = 16, /* unknown link types that are reported */
@@ -103,6 +102,9 @@ static inline bool pipeline_has_notes(const struct source_packet *one)
 void pipeline_clocks_begin(struct pipeline *pipeline);
 void pipeline_clocks_op(struct pipeline *pipeline, const struct rpcrdma_op *op);
 void pipeline_clocks_end(struct pipeline *pipeline);
+
+/* pipeline_apart.c. All packets were read. */
+void pipeline_clocks_apart(struct pipeline *pipeline);
 
 /* pipeline_by_file.c. The packet in hand is left out; a message ends in that one. */
 void pipeline_by_file_left_out(struct pipeline *pipeline, uint64_t frame);

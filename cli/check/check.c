@@ -21,6 +21,9 @@ struct check {
     uint64_t hidden[RPCRDMA_ERROR + 1]; /* violations that are not shown: --severity */
     GPtrArray *problems;                /* why not all input could be read */
     uint64_t shown;                     /* one by one */
+    /* that depend on which direction was first, where that is wrong: left out */
+    uint64_t doubted;
+    const struct pipeline *pipeline;
     /* whatever --fail-on says: warnings of what happened to packets, and of what was captured,
      * which break no rule of the protocol; and all that is more than those and notes */
     uint64_t transport, capture, broken;
@@ -39,6 +42,10 @@ static bool counts(struct check *check, const struct rpcrdma_finding *finding,
     tally_lacks(&check->tally, finding);
     if (!options->wanted[finding->rule])
         return false;
+    if (pipeline_doubts_rule(check->pipeline, finding->rule)) {
+        check->doubted++;
+        return false;
+    }
     if (severity >= options->fail_on)
         check->violations++;
     check->notes += severity == RPCRDMA_NOTE;
@@ -349,7 +356,14 @@ static int look(struct check *check, const struct options *options, struct out *
                            : options->verbose   ? &view_tree
                                                 : &view_text,
                            out, &pipeline.clock);
+    check->pipeline = &pipeline;
     status = pipeline_run(&pipeline, &sink);
+    if (check->doubted > 0 && !options->quiet)
+        complain("%s%s: %" PRIu64
+                 " finding%s that depend%s on which direction was first %s left out",
+                 options_input(options), options_and_others(options), check->doubted,
+                 plural(check->doubted), check->doubted == 1 ? "s" : "",
+                 check->doubted == 1 ? "is" : "are");
     if (check->tally.others > 0 && check->options.summary)
         complain("%" PRIu64 " %s summed up as (others): more connections than --max-memory holds",
                  check->tally.others, check->tally.others == 1 ? "finding is" : "findings are");

@@ -41,6 +41,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_NFS_DELAY] = "nfs-delay",
     [CAUSE_NFS_GRACE] = "nfs-grace",
     [CAUSE_INCOMPLETE] = "capture-incomplete",
+    [CAUSE_CLOCKS] = "clocks-differ",
 };
 
 const char *report_cause_name(enum report_cause_id id)
@@ -566,6 +567,7 @@ void report_decide(struct report *r)
     causes_of_later(r);
     incomplete(r);
     causes_of_one_way(r, nothing_both_ways(r));
+    causes_of_clocks(r);
     if (r->n_causes > 1)
         qsort(r->causes, r->n_causes, sizeof(r->causes[0]), costliest);
     report_mark_named(r);

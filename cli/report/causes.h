@@ -12,6 +12,10 @@
 struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
                                       enum report_confidence confidence);
 
+/* causes_clocks.c: the two directions have times of two clocks. What was found and depends on which
+ * was first is taken back, or doubted. */
+void causes_of_clocks(struct report *r);
+
 /* causes_time.c: that the way is long, or data moves slowly */
 void causes_of_time(struct report *r, const struct report_connection *c);
 

@@ -96,7 +96,12 @@ static void healthy(const struct report *r, char *text, size_t size)
 
 void report_headline(const struct report *r, char *text, size_t size)
 {
-    if (r->pipeline->messages == 0 && r->undecided)
+    if (r->undecided && r->pipeline->apart.too_far)
+        snprintf(text, size,
+                 "Undecided: the clocks of the two directions differ by %.3f ms or more (%" PRIu64
+                 " RPC%s).",
+                 (double)r->pipeline->apart.ns / 1e6, r->rpcs, plural(r->rpcs));
+    else if (r->pipeline->messages == 0 && r->undecided)
         snprintf(text, size, "%s",
                  r->pipeline->unread > 0 ? "No RPC-over-RDMA is in what could be read."
                                          : "No RPC-over-RDMA was captured.");
@@ -278,7 +283,7 @@ void report_time(const struct report *r, char text[REPORT_TIME])
     int at;
 
     text[0] = '\0';
-    if (all <= 0 && r->n_cut + r->n_apart == 0)
+    if ((all <= 0 && r->n_cut + r->n_apart == 0) || r->pipeline->apart.too_far)
         return;
     at = concerned(r, text, REPORT_TIME);
     if (r->n_cut > 0)

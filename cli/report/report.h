@@ -421,6 +421,7 @@ enum report_cause_id {
     CAUSE_NFS_DELAY,   /* it had clients try again */
     CAUSE_NFS_GRACE,   /* likewise, after it was restarted */
     CAUSE_INCOMPLETE,  /* the capture: what was lost to it may be a cause */
+    CAUSE_CLOCKS,      /* likewise: its two directions have two clocks */
     N_CAUSES
 };
 

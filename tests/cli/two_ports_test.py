@@ -3,9 +3,11 @@
 acknowledge. What it says of them is what it says of the same packets in order, but for that much of time."""
 import json
 import os
+import re
+import subprocess
 import sys
 
-from command import CAPTURES, CommandTest, capture, main
+from command import CAPTURES, RPCRDMA, CommandTest, capture, main
 import pcap
 
 sys.path[:0] = [os.path.join(CAPTURES, 'generate'), os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'capture')]
@@ -19,12 +21,12 @@ IPV4_SOURCE = slice(26, 30)
 
 
 class TwoPorts(CommandTest):
-    def late(self, packets, server, late_ns):
-        """Those of the server late by that much, in the order of their times."""
+    def late(self, packets, server, late_ns, by_time=True):
+        """Those of the server late by that much, in the order of their times; or as they were."""
         path = os.path.join(self.folder, 'two_ports.pcap')
         server = bytes(int(part) for part in server.split('.'))
         stamped = [one._replace(time_ns=one.time_ns + late_ns * (one.data[IPV4_SOURCE] == server)) for one in packets]
-        pcap.write(path, sorted(stamped, key=lambda one: one.time_ns))
+        pcap.write(path, sorted(stamped, key=lambda one: one.time_ns) if by_time else stamped)
         return path
 
     def sliced(self, name):
@@ -112,6 +114,69 @@ class TwoPorts(CommandTest):
                 self.assertEqual([one['cause'] for one in report['causes']], causes, late)
                 self.assertRegex(report['problems'][0],
                                  fr'^[^ ]+: [0-9]+ Acks .*pass before what they answer, by up to {late - 1}.[0-9]+ ms: the ')
+
+    FAR = ('roce-nfs41-callback', 'roce-nfs3-mini', 'iwarp-nfs3-mini')
+
+    def far(self):
+        """Captures whose clocks are so far apart that nothing can be put in order, and by how many ms. Five seconds are
+        longer than some of these connections."""
+        for name in self.FAR:
+            for ms in (-5000, -500, -50, 50, 500, 5000):
+                for by_time in (True, False):
+                    yield (name, ms, by_time), self.late(self.packets(name), '192.168.77.1', ms * 1000 * MICRO, by_time)
+
+    def test_far_apart(self):
+        """Not one cause that comes from the order alone, and the one that is true: by how much, and whose times are late."""
+        for (name, ms, by_time), path in self.far():
+            report, = self.lines('report', '-q', '--json', path)
+            self.assertEqual(report['verdict'], 'undecided', (name, ms))
+            self.assertEqual([(one['cause'], one['confidence']) for one in report['causes']], [('clocks-differ', 'high')], (name, ms))
+            late, early = ('192.168.77.1', '192.168.77.11')[::1 if ms > 0 else -1]
+            at_least = re.match(r'Undecided: the clocks of the two directions differ by ([0-9.]+) ms or more', report['text'])
+            self.assertTrue(abs(ms) - 1 < float(at_least[1]) < abs(ms), (name, ms, report['text']))
+            self.assertIn(f'what {late} sends is answered by {early} before it passes', report['causes'][0]['text'])
+            self.assertRegex(' '.join(report['problems']), f'{early} answers what {late} sends {at_least[1]} ms before it passes, or')
+            self.assertIn(f"Make the times of {late}'s packets earlier by that", report['causes'][0]['text'])
+            rules = {one['rule'] for one in report['findings']}
+            self.assertFalse(rules & {'credit-overrun', 'packets-lost', 'tcp-lost', 'slot-in-use', 'rpc-unanswered'}, (name, ms))
+            text = self.run_command('report', '-q', path)
+            self.assertIn('clocks-differ', text)
+            self.assertNotIn('RPCs took', text)  # there is no such time
+
+    def test_findings_far_apart(self):
+        """What depends on the order is left out as soon as that is known, and how many of these is said."""
+        shown = left_out = 0
+        for _, path in self.far():
+            result = subprocess.run([RPCRDMA, 'check', path], capture_output=True, check=False, text=True)
+            self.assertRegex(result.stderr, 'differ by that and more. What depends on which was first is wrong, or left out')
+            shown += sum('[warning ' in line or '[error ' in line for line in result.stdout.splitlines())
+            found = re.search('([0-9]+) findings? that depends? on which direction was first (is|are) left out', result.stderr)
+            left_out += int(found[1]) if found else 0
+        self.assertGreater(left_out, 10 * shown)
+        self.run_command('rpcs', self.late(self.packets(self.FAR[0]), '192.168.77.1', SECOND), errors=1)
+        self.assertIn('differ by that and more', self.stderr)
+
+    def test_iwarp(self):
+        """TCP acknowledges what has not passed: that is no delay, and is told."""
+        for name in ('iwarp-nfs3-mini', 'iwarp-nfs41-mini'):
+            causes = [one['cause'] for one in self.lines('report', '--json', capture(name))[0]['causes']]
+            for late in (-5, -2, 2, 5):
+                for by_time in (True, False):
+                    path = self.late(self.packets(name), '192.168.77.1', late * 1000 * MICRO, by_time)
+                    report, = self.lines('report', '-q', '--json', path)
+                    self.assertEqual([one['cause'] for one in report['causes']], causes, (name, late, by_time))
+                    self.assertRegex(' '.join(report['problems']), fr'pass before what they answer, by up to {abs(late) - 1}.[0-9]+ ms: the clocks of the two')
+
+    def test_doubted(self):
+        """Whether Acks or what they answer was lost, and how long Calls were in flight, is told by the times."""
+        for name, concerned in (('reconnect-cable', {'lost-to-server', 'lost-to-client'}), ('credits-8', {'few-credits'})):
+            _, packets = self.sliced(name)
+            report, = self.lines('report', '--json', self.late(packets, '192.168.77.1', 5000 * MICRO), errors=1)
+            doubted = [one for one in report['causes'] if one['cause'] in concerned]
+            self.assertTrue(doubted)
+            for one in doubted:
+                self.assertEqual(one['confidence'], 'low')
+                self.assertRegex(one['against'], r'^the clocks of the two directions differ by 4\.[0-9]+ ms and more: ')
 
 
 if __name__ == '__main__':
