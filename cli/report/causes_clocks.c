@@ -53,6 +53,7 @@ static void take_back(struct report *r, GString *told)
         if (!named[id])
             g_string_append_printf(told, "%s%s", told->len > 0 ? ", " : "", report_cause_name(id));
         named[id] = true;
+        g_clear_pointer(&r->causes[i].connections, g_array_unref);
     }
     r->n_causes = left;
     for (int id = 0; id < RPCRDMA_RULE_COUNT; id++)
