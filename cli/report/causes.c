@@ -215,13 +215,13 @@ static void given_up(struct report *r, const struct report_connection *c)
 #define SECOND INT64_C(1000000000)
 #define LONG_NS (10 * SECOND) /* that the capture ended is no argument then */
 
-/* The other end of these was heard within a second before they were sent, or before data moved last
- * for them, and never since: it died at work on them. */
+/* The other end moved data for one of these, and was heard last within a second after that, and
+ * after the others were sent: it died at work on them. */
 static bool died_with(const struct report_connection *c, const struct report_unanswered *own)
 {
     int64_t heard_ns = own->caller_end >= 0 ? c->pub.life.silence[1 - own->caller_end].heard_ns : 0;
 
-    return heard_ns != 0 && own->served_ns != 0 && time_less(heard_ns, own->served_ns) < SECOND;
+    return own->at_work && heard_ns != 0 && time_less(heard_ns, own->served_ns) < SECOND;
 }
 
 /* The connection failed for good, and `connection-failed` tells of a time with which that of these

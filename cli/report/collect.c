@@ -291,7 +291,7 @@ static void note_message(struct report *r, const struct rpcrdma_flow_message *m,
     if (!tally)
         return;
     if (m->sender_end >= 0 && unknown_answer(m))
-        report_missed_message(r, tally, 1 - m->sender_end, m->time_ns);
+        report_missed_message(r, tally, m->connection, 1 - m->sender_end, m->time_ns);
     tally->messages += call || m->direction == RPCRDMA_DIRECTION_REPLY;
     if (chunk && small_in_chunk(m))
         report_trouble(tally)->small_in_chunks++;

@@ -81,17 +81,26 @@ static void take_back(struct report_missed *m, uint64_t pieces)
         m->moments->at[i].through = MIN(m->moments->at[i].through, m->pieces);
 }
 
-void report_missed_message(struct report *r, struct report_tally *t, int end, int64_t time_ns)
+/* Behind it nothing shows that was missing since then. */
+static int64_t missing_since(const struct report_tally *t, const struct rpcrdma_connection *c,
+                             int end)
 {
-    add(r, &report_trouble(t)->missed[end], 1, time_ns, time_ns);
+    return c->role[end] == RPCRDMA_ROLE_CLIENT ? t->whole.ns : 0;
+}
+
+/* It answers one of the Calls that waited for it, if these waited for long with nothing else that
+ * passed. */
+void report_missed_message(struct report *r, struct report_tally *t,
+                           const struct rpcrdma_connection *c, int end, int64_t time_ns)
+{
+    add(r, &report_trouble(t)->missed[end], 1, missing_since(t, c, end), time_ns);
 }
 
 void report_missed(struct report *r, struct report_tally *t, const struct rpcrdma_connection *c,
                    int end, const struct rpcrdma_op *op, const struct rpcrdma_path *path)
 {
     struct report_missed *m = &report_trouble(t)->missed[end];
-    bool client = c->role[end] == RPCRDMA_ROLE_CLIENT && path && path->acknowledged;
-    int64_t since_ns = client ? t->whole.ns : 0;
+    int64_t since_ns = path && path->acknowledged ? missing_since(t, c, end) : 0;
 
     if (tcp_lost(op)) {
         add(r, m, op->len / LEAST_REPLY + BROKEN, since_ns, op->time_ns);

@@ -94,6 +94,7 @@ struct report_unanswered {
     int caller_end;
     /* What follows is of those that are not gone. */
     int64_t served_ns; /* until when RDMA was under way for each, or it was sent; the earliest */
+    bool at_work;      /* RDMA was, for one of them */
     uint64_t late; /* a second old and more when nothing followed any more */
     /* sent less than REPORT_RETRIES times, and less than a second before the last packet towards
      * the caller was captured, or later */
@@ -624,8 +625,8 @@ static inline bool report_refuses(const struct rpcrdma_op *op)
 }
 void report_refusal(struct report_tally *tally, int by, const struct rpcrdma_op *op);
 /* The same of a message towards it that was cut, so that it is not known what it answers. */
-void report_missed_message(struct report *report, struct report_tally *tally, int end,
-                           int64_t time_ns);
+void report_missed_message(struct report *report, struct report_tally *tally,
+                           const struct rpcrdma_connection *connection, int end, int64_t time_ns);
 /* An RPC message, once: not its later parts, nor what version 2 has beside. */
 static inline bool report_begins_rpc(const struct rpcrdma_flow_message *m)
 {

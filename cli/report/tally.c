@@ -142,9 +142,11 @@ static bool gone(const struct rpcrdma_transaction *t)
 /* Data that moved for it answers it as yet. */
 static void note_served(struct report_unanswered *without, const struct rpcrdma_transaction *t)
 {
-    int64_t until_ns = t->rdma_last_frame != 0 ? t->rdma_last_ns : t->call_time_ns;
+    bool at_work = t->rdma_last_frame != 0;
+    int64_t until_ns = at_work ? t->rdma_last_ns : t->call_time_ns;
 
     without->served_ns = without->served_ns == 0 ? until_ns : MIN(without->served_ns, until_ns);
+    without->at_work |= at_work;
 }
 
 static void note_unanswered(struct report *r, struct report_tally *tally,

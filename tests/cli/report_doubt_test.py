@@ -250,6 +250,28 @@ class Doubt(ConversationTest):
                 rules = [found['rule'] for line in lines for found in json.loads(line)['findings']]
                 self.assertEqual('retransmission-rate' in rules, again, rules)
 
+    def test_late_reply_cut(self):
+        """A Reply passes after 3 s and is cut before what it is: it may answer the Call that waited, if no other Reply passed
+        meanwhile. (If others did, it is as late for that Call as if it came then.)"""
+        for beside in (False, True):
+            def talk(c, _, beside=beside):
+                for _ in range(20):
+                    c.null()
+                xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                for _ in range(30):
+                    c.clock.now += SECOND // 10
+                    if beside:
+                        c.null()
+                begin = len(c.packets)
+                c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+                c.packets[begin] = c.packets[begin]._replace(data=c.packets[begin].data[:56])
+                for _ in range(20):
+                    c.clock.now += SECOND // 10
+                    c.null()
+            with self.subTest(beside=beside):
+                causes = [one['cause'] for one in self.report(talk)['causes']]
+                self.assertEqual(causes, ['unanswered'] * beside + ['capture-incomplete'] * (not beside))
+
 
 if __name__ == '__main__':
     unittest.main()
