@@ -19,6 +19,8 @@ struct sanitize {
     struct source *source;
     struct interface_numbers numbers;
     uint64_t packets;
+    uint64_t unread; /* packets of a link type that is not known; of the first of them, which */
+    uint32_t linktype;
     uint64_t crowded; /* packets of interfaces that there are too many of */
     /* of packets that are not replayed: the time of the first that was read, and that was written
      */
@@ -79,6 +81,8 @@ static void copy(struct sanitize *s)
             if (s->options->count > 0 && s->packets == s->options->count)
                 return;
             s->packets++;
+            if (!rpcrdma_net_link_known(packets[i].packet.linktype) && s->unread++ == 0)
+                s->linktype = packets[i].packet.linktype;
             if (!packets[i].replayed && !s->any_read) {
                 s->any_read = true;
                 s->first_read_ns = packets[i].packet.time_ns;
@@ -122,6 +126,11 @@ static void say_dropped(const struct sanitize *s)
                      plural(s->track.dropped[i]), why[i]);
 }
 
+static bool is_unread(const struct sanitize *s)
+{
+    return s->unread > 0 && s->unread == s->packets;
+}
+
 /* Of iWARP nothing was looked for, and the summary says that it is left out. */
 static void say_nothing(const struct sanitize *s)
 {
@@ -129,7 +138,7 @@ static void say_nothing(const struct sanitize *s)
     struct others others;
 
     others_collect(&others, rpcrdma_analyzer_net(s->track.analyzer));
-    if (iwarp == 0 || others.stats.rdma > iwarp)
+    if (!is_unread(s) && (iwarp == 0 || others.stats.rdma > iwarp))
         say_nothing_found(s->options, &others);
 }
 
@@ -181,8 +190,15 @@ static void look_for_result(struct sanitize *s)
     bool iwarp = track->dropped[DROP_IWARP] > 0;
     bool none = s->files.packets == 0 && (iwarp || track->found);
 
-    if (s->status != EXIT_DONE || interrupt_seen() || s->files.failed ||
-        !(none || (track->messages && track->ours == 0)))
+    if (s->status != EXIT_DONE || interrupt_seen() || s->files.failed)
+        return;
+    if (is_unread(s)) {
+        complain("%s%s: link type %" PRIu32 " is not known here: nothing is written",
+                 options_input(s->options), options_and_others(s->options), s->linktype);
+        s->status = EXIT_UNUSABLE;
+        return;
+    }
+    if (!(none || (track->messages && track->ours == 0)))
         return;
     complain("%s%s: %s: %s", options_input(s->options), options_and_others(s->options),
              s->files.packets == 0 ? "nothing is written" : "no RPC-over-RDMA is written",

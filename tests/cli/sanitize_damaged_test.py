@@ -39,6 +39,15 @@ class Damaged(command.CommandTest):
                 self.run_command('sanitize', '-q', path, '-o', out)
                 path = out
 
+    def test_link_type_that_is_not_known(self):
+        """Every other command says so, with status 2; beside what is known it is left out."""
+        path, out = os.path.join(self.folder, 'wireless.pcap'), os.path.join(self.folder, 'out.pcapng')
+        command.pcap.write(path, self.packets(), linktype=105)
+        for options, lines in (('-q',), 1), ((), 3):
+            self.run_command('sanitize', *options, path, '-o', out, status=2, errors=lines)
+            self.assertIn(f'{path}: link type 105 is not known here: nothing is written', self.stderr)
+        self.run_command('sanitize', '-q', path, command.capture(), '-o', out)
+
 
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1])
