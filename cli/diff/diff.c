@@ -2,6 +2,8 @@
 /* rpcrdma diff: the operations of two captures side by side, before and after a change. */
 #include "diff/diff.h"
 
+#include <string.h>
+
 #include "finish.h"
 
 static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
@@ -95,6 +97,9 @@ static int run(const struct command *command, int argc, char **argv)
             command, "--per operation, client, server, connection, file or user, not \"%s\"", per);
     if (status == OPTIONS_GO_ON && (options.n_files != 2 || options.n_devices > 0))
         status = bad_usage(command, "two captures are compared");
+    if (status == OPTIONS_GO_ON && strcmp(options.files[0], "-") == 0 &&
+        strcmp(options.files[1], "-") == 0)
+        status = bad_usage(command, "standard input can be read once");
     if (status == OPTIONS_GO_ON)
         status = where_compile(command, where, filter_of_rpcs, &filter);
     if (status == OPTIONS_GO_ON)

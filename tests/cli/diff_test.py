@@ -227,6 +227,11 @@ class Diff(command.CommandTest):
             self.run_command('diff', *files, status=2)
         self.run_command('diff', path, path + '.no', status=2)
         self.run_command('diff', '--per', 'week', path, path, status=2)
+        with open(path, 'rb') as file:
+            whole = file.read()
+        self.assertEqual(self.run_command('diff', '-', '-', status=2, stdin=whole), '')
+        self.assertIn('once', self.stderr)
+        self.assertIn('same', self.run_command('diff', '-', path, stdin=whole))
 
 
 command.main()
