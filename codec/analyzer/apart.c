@@ -7,7 +7,7 @@
 #include "wire/hot.h"
 
 enum {
-    EACH = 1024,         /* so many were looked at: of the next, half as many are */
+    EACH = 512,          /* so many were looked at: of the next, half as many are */
     CROWDED = 256,       /* so many gave their place away: likewise */
     MASK_FIRST = 0x100,  /* the lower bits of a hash are the worse ones */
     MASK_MOST = 0xff00,  /* for the first of these reasons */

@@ -143,6 +143,16 @@ class TwoPorts(CommandTest):
             self.assertIn('clocks-differ', text)
             self.assertNotIn('RPCs took', text)  # there is no such time
 
+    def test_advice(self):
+        """Who makes the times earlier as it says has the report of the packets as they passed."""
+        for name in self.FAR:
+            path = self.late(self.packets(name), '192.168.77.1', SECOND)
+            report, = self.lines('report', '-q', '--json', path)
+            ms, late = re.search('by ([0-9.]+) ms or more: what ([0-9.]+) sends', report['causes'][0]['text']).groups()
+            path = self.late(pcap.read(path)[0], late, -int(float(ms) * 1000 * MICRO))
+            report, = self.lines('report', '-q', '--json', path)
+            self.assertEqual((report['verdict'], report['causes']), ('healthy', []), name)
+
     def test_findings_far_apart(self):
         """What depends on the order is left out as soon as that is known, and how many of these is said."""
         shown = left_out = 0
