@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/delivery/delivery.h"
 #include "flow/stream/stream_state.h"
 
 /* The reorder queue: packets ahead of a gap, by PSN. */
@@ -19,10 +18,7 @@ void stream_gap_evident(const struct flow_streams *streams, struct stream *s)
         return;
     s->evident = true;
     s->queue->evident_ns = streams->context->time_ns;
-    s->queue->evident_frame = streams->context->frame;
     s->queue->evident_packets = 0;
-    s->queue->disorder = s->queue->evident_ns < TAILQ_FIRST(&s->queue->packets)->time_ns ||
-                         (s->pub.delivery && flow_delivery_acked_early(s->pub.delivery) != 0);
 }
 
 /* NULL: no memory. */

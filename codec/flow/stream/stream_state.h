@@ -52,9 +52,7 @@ struct stream_queue {
     const struct stream_reordered *preview; /* the first packet of a Send at its end */
     uint32_t count, bytes;                  /* of the packets, and of one that is lent */
     int64_t evident_ns;                     /* when the gap before it became evident, */
-    uint64_t evident_frame;                 /* with which packet, */
     uint32_t evident_packets;               /* and the packets since */
-    bool disorder;                          /* by then the capture was not in order of its times */
 };
 
 struct stream_range {

@@ -12,7 +12,7 @@
 
 enum {
     REORDER_PACKETS = 16, /* capture may show an Ack this many packets early */
-    REORDER_LINES = 8,    /* of the capture, where its order contradicts its times */
+    REORDER_FRAMES = 10,  /* from what waits to what is missing, each five places from its own */
     BEFORE_START = 32,    /* PSNs before the first one seen that may still come */
 };
 #define REORDER_NS INT64_C(1000000)             /* what capture may reorder */
@@ -155,14 +155,16 @@ static void give_up(struct flow_streams *streams, struct stream *s)
     s->filling = true;
 }
 
-/* Whether time, or what the receiver acknowledged, says that the first gap will not be filled. */
+/* Whether time, or what the receiver acknowledged, says that the first gap will not be filled. The
+ * next packets of the capture may all the same: only where none come, time alone says it. */
 static bool is_hopeless(const struct flow_streams *streams, const struct stream *s)
 {
-    int64_t now = streams->context->time_ns, waited = now - stream_first_waiting(s)->time_ns;
+    const struct flow_context *context = streams->context;
+    const struct stream_reordered *first = stream_first_waiting(s);
+    int64_t now = context->time_ns;
+    bool over = now - first->time_ns >= (s->pub.paired ? PATIENCE_NS : PATIENCE_ONE_WAY_NS);
 
-    /* the capture's next packets may be of before: what is missing, too */
-    if (s->evident && s->queue->disorder &&
-        streams->context->frame - s->queue->evident_frame < REORDER_LINES)
+    if (context->frame - first->op.frame < REORDER_FRAMES && !(over && context->passes))
         return false;
     /* where Acks stand before what they acknowledge it is a matter of time alone */
     if (s->evident && s->pub.delivery && flow_delivery_acked_early(s->pub.delivery) != 0) {
@@ -172,7 +174,7 @@ static bool is_hopeless(const struct flow_streams *streams, const struct stream 
                               now - s->queue->evident_ns > REORDER_NS)) {
         return true;
     }
-    return waited >= (s->pub.paired ? PATIENCE_NS : PATIENCE_ONE_WAY_NS);
+    return over;
 }
 
 static void late(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)

@@ -1,26 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PSN order: wrap, duplicates, reordering, gaps, go-back-N, QP numbers used again. */
-#include "rig.h"
-
-static struct rig rig;
-
-static void assert_xids(const uint32_t *xids, size_t n)
-{
-    assert_int_equal(rig.messages, n);
-    for (size_t i = 0; i < n; i++)
-        assert_int_equal(rig.message[i].xid, xids[i]);
-}
-#define XIDS(...)                                                                                  \
-    assert_xids((const uint32_t[]){__VA_ARGS__},                                                   \
-                sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
-
-static void call_at(const struct rig_end *a, const struct rig_end *b, uint32_t psn, uint32_t xid)
-{
-    struct rig_end from = *a;
-
-    from.psn = psn;
-    rig_send_call(&rig, &from, b, xid);
-}
+/* PSN order: wrap, duplicates, reordering, go-back-N, QP numbers used again. */
+#include "output_order.h"
 
 static void wrap(void **state)
 {
@@ -110,136 +90,6 @@ static void go_back_n(void **state)
     rig_end(&rig);
     XIDS(1, 2, 3, 4, 5, 6);
     assert_int_equal(rig.findings, 0);
-}
-
-/* The receiver acknowledged what we did not see: it will not come again. */
-static void gap_evident(void **state)
-{
-    struct rig_end a = RIG_A, b = RIG_B;
-
-    (void)state;
-    rig_begin_connected(&rig, &a, &b);
-    call_at(&a, &b, a.psn, 1);
-    call_at(&a, &b, a.psn + 3, 4);
-    rig_ack(&rig, &b, &a, a.psn + 3);
-    assert_int_equal(rig.messages, 1); /* capture may have reordered: not yet */
-    rig.time_ns += 2000000;
-    call_at(&a, &b, a.psn + 4, 5);
-    assert_int_equal(rig.messages, 3);
-    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), 1);
-    assert_int_equal(rig.finding[0].arg[0], 2);
-    assert_int_equal(rig.finding[0].arg[1], a.psn + 1);
-    assert_int_equal(rig.finding[0].arg[2], a.psn + 2);
-    /* one of them comes after all, a whole Send, once */
-    call_at(&a, &b, a.psn + 2, 3);
-    call_at(&a, &b, a.psn + 2, 3);
-    rig_end(&rig);
-    XIDS(1, 4, 5, 3);
-}
-
-static void gap_bounded(void **state)
-{
-    struct rig_end a = RIG_A, b = RIG_B;
-    uint32_t n = FLOW_REORDER_PACKETS + 10;
-
-    (void)state;
-    rig_begin_connected(&rig, &a, &b);
-    call_at(&a, &b, a.psn, 1);
-    for (uint32_t i = 0; i < n; i++)
-        call_at(&a, &b, a.psn + 2 + i, 100 + i);
-    assert_int_equal(rig.messages, n + 1);
-    rig_end(&rig);
-    assert_int_equal(rig.messages, n + 1);
-    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), 1);
-    for (uint32_t i = 0; i < n; i++)
-        assert_int_equal(rig.message[i + 1].xid, 100 + i);
-}
-
-/* As many wait as may, behind a gap of two: what fills its end makes it one. */
-static void full_and_before(void **state)
-{
-    struct rig_end a = RIG_A, b = RIG_B;
-
-    (void)state;
-    rig_begin_connected(&rig, &a, &b);
-    call_at(&a, &b, a.psn, 1);
-    for (uint32_t i = 0; i < FLOW_REORDER_PACKETS; i++)
-        call_at(&a, &b, a.psn + 3 + i, 100 + i);
-    assert_int_equal(rig.messages, 1);
-    call_at(&a, &b, a.psn + 2, 99);
-    rig_end(&rig);
-    assert_int_equal(rig.messages, FLOW_REORDER_PACKETS + 2);
-    for (size_t i = 1; i < rig.messages; i++)
-        assert_int_equal(rig.message[i].xid, 98 + i);
-    assert_int_equal(rig.findings, 1);
-    assert_int_equal(rig.finding[0].rule, RPCRDMA_RULE_PACKETS_LOST);
-    assert_int_equal(rig.finding[0].arg[0], 1);
-    assert_int_equal(rig.connections, 1);
-}
-
-/* And what stands in the place of one that waited, and is another, is that one retransmitted. */
-static void full_and_other_send(void **state)
-{
-    struct rig_end a = RIG_A, b = RIG_B;
-
-    (void)state;
-    rig_begin_connected(&rig, &a, &b);
-    call_at(&a, &b, a.psn, 1);
-    for (uint32_t i = 0; i < FLOW_REORDER_PACKETS; i++)
-        call_at(&a, &b, a.psn + 2 + i, 100 + i);
-    call_at(&a, &b, a.psn + 1 + FLOW_REORDER_PACKETS, 77);
-    rig_end(&rig);
-    assert_int_equal(rig.messages, FLOW_REORDER_PACKETS + 1);
-    assert_int_equal(rig.message[FLOW_REORDER_PACKETS].xid, 100 + FLOW_REORDER_PACKETS - 1);
-    assert_int_equal(rig.connections, 1);
-}
-
-static void gap_at_end(void **state)
-{
-    struct rig_end a = RIG_A, b = RIG_B;
-
-    (void)state;
-    rig_begin_connected(&rig, &a, &b);
-    call_at(&a, &b, a.psn + 1, 2);
-    rig_end(&rig);
-    XIDS(2);
-    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), 1);
-    assert_int_equal(rig.finding[0].arg[0], 1);
-}
-
-/* One lost packet in the middle of a Send: a prefix is known. Two: another Send may begin there. */
-static void gap_in_send(void **state)
-{
-    uint8_t buf[8192];
-
-    (void)state;
-    for (uint32_t lost = 1; lost <= 2; lost++) {
-        struct rig_end a = RIG_A, b = RIG_B;
-        uint32_t n = rig_call(buf, 7, 100003, 4 * RIG_PMTU);
-
-        rig_begin(&rig, NULL);
-        rig_connect(&rig, &a, &b, 20049);
-        for (uint32_t i = 0; i < 5; i++) {
-            if (i >= 1 && i < 1 + lost)
-                continue;
-            rig_packet(&rig, &a, &b, a.psn + i,
-                       (i == 0 ? RPCRDMA_OP_FIRST : 0u) | (i == 4 ? RPCRDMA_OP_LAST : 0u),
-                       buf + i * RIG_PMTU, i == 4 ? n - 4 * RIG_PMTU : RIG_PMTU);
-        }
-        call_at(&a, &b, a.psn + 5, 8);
-        rig_end(&rig);
-        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), 1);
-        if (lost == 1) {
-            XIDS(7, 8);
-            assert_int_equal(rig.message[0].len, n);
-            assert_int_equal(rig.message[0].caplen, RIG_PMTU);
-            assert_int_equal(rig.message[0].rules[0], RPCRDMA_RULE_TRUNCATED);
-            assert_true(rig.message[0].has_header_length);
-        } else {
-            XIDS(8);
-            assert_int_equal(rig_count(&rig, RPCRDMA_RULE_SEND_INCOMPLETE), 1);
-        }
-    }
 }
 
 /* Headers only: PSNs and lengths are the wire's. */
@@ -456,12 +306,6 @@ int main(void)
         cmocka_unit_test(reorder),
         cmocka_unit_test(reorder_across),
         cmocka_unit_test(go_back_n),
-        cmocka_unit_test(gap_evident),
-        cmocka_unit_test(gap_bounded),
-        cmocka_unit_test(full_and_before),
-        cmocka_unit_test(full_and_other_send),
-        cmocka_unit_test(gap_at_end),
-        cmocka_unit_test(gap_in_send),
         cmocka_unit_test(sliced),
         cmocka_unit_test(read_takes_psns),
         cmocka_unit_test(read_unknown_mtu),

@@ -100,6 +100,7 @@ static void packets_were_not_captured(void **state)
     rig.b.psn++;
     rig_send_reply(&rig.rig, &rig.b, &rig.a, 2);
     rig.rig.time_ns += 10 * SECOND;
+    rig.rig.frame += 10;
     rig_send_reply(&rig.rig, &rig.b, &rig.a, 9);
     assert_int_equal(look(), 0);
     call(3);
