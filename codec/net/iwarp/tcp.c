@@ -455,6 +455,8 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     hash = hash_of(tcp, &t);
     tcp->arrival++;
     tcp->frame = l->packet->frame;
+    if (l->packet->time_ns < tcp->time_ns)
+        tcp->back_frame = tcp->frame;
     tcp->time_ns = l->packet->time_ns;
     c = tcp->n_connections > 0 ? find(tcp, &t, hash, &end) : NULL;
     if (c && l->net->check_crc && damaged(l, p, (p[12] >> 4) * 4u + t.is.piece.len))

@@ -163,7 +163,8 @@ struct rpcrdma_tcp {
     uint64_t arrival;            /* of segments, counted */
     uint64_t frame;              /* the packet at hand */
     int64_t time_ns;
-    uint8_t *scratch; /* an FPDU freed of its markers */
+    uint64_t back_frame; /* the latest whose time is before that of the one before; 0: none */
+    uint8_t *scratch;    /* an FPDU freed of its markers */
     bool making_room;
     struct rpcrdma_crc crc32c;
 };

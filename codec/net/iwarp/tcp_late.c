@@ -6,14 +6,15 @@
  * what it acknowledges, and an answer before the Call. Such a segment, and all of its connection
  * behind it, waits for what it acknowledges, and then is taken as if it had been captured then. So
  * does MPA's Reply where its Request was not captured before.
- * What has not come after so long, by the capture's clock, was not captured: the segments are taken
- * in the order in which they came, as if nothing had waited. So they are where so much waits that
- * it would be too much memory, or too long to look through.
+ * What has not come after so long, by the capture's clock, and after so many packets of it, was not
+ * captured: the segments are taken in the order in which they came, as if nothing had waited. So
+ * they are where so much waits that it would be too much memory, or too long to look through.
  */
 
 enum {
-    LATE_NS = 10000000,                          /* how late one direction may be */
-    LATE_LEAST_NS = LATE_NS / 16,                /* of a capture that lacks packets: see in_vain */
+    LATE_NS = 10000000,           /* how late one direction may be */
+    LATE_LEAST_NS = LATE_NS / 16, /* of a capture that lacks packets: see in_vain */
+    LATE_PACKETS = 10,            /* of the capture: two of them, each five places from its own */
     LATE_MOST = RPCRDMA_BOUND(8192, 4),          /* segments of a connection that wait, */
     LATE_BYTES = RPCRDMA_BOUND(16 << 20, 16384), /* and what they take, which is more than any
                                                     window in use; or */
@@ -30,6 +31,9 @@ struct rpcrdma_late {
     int end;
     uint8_t bytes[];
 };
+
+/* For what segments that wait may wait on. */
+enum patience { FOR_TIME_OR_PACKETS, FOR_TIME, FOR_NOTHING };
 
 /* Whether this segment acknowledges bytes that were not seen: those at stream[1 - end].next. */
 static bool awaits(const struct rpcrdma_tcp_connection *c, int end,
@@ -126,17 +130,21 @@ static void look_for_vain(struct rpcrdma_tcp_connection *c, int end,
 
 /* The clock is the capture's: it may stand still, or go back. */
 static bool may_wait(const struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c,
-                     int64_t time_ns)
+                     enum patience patience, uint64_t frame, int64_t time_ns)
 {
+    const struct rpcrdma_late *first = TAILQ_FIRST(&c->late);
     bool is_short = tcp->memory > tcp->max_memory / 2;
 
-    return c->n_late <= LATE_MOST && c->late_bytes <= (is_short ? LATE_BYTES_SHORT : LATE_BYTES) &&
-           time_ns - TAILQ_FIRST(&c->late)->time_ns < c->patience_ns;
+    if (patience == FOR_NOTHING || c->n_late > LATE_MOST ||
+        c->late_bytes > (is_short ? LATE_BYTES_SHORT : LATE_BYTES))
+        return false;
+    return time_ns - first->time_ns < c->patience_ns ||
+           (patience == FOR_TIME_OR_PACKETS && frame - first->frame < LATE_PACKETS);
 }
 
 /* `came`: the latest, where all others lack what they lacked before; NULL: not so. */
 static void take_what_can_be(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
-                             const struct rpcrdma_late *came, bool all)
+                             const struct rpcrdma_late *came, enum patience patience)
 {
     uint64_t arrival = tcp->arrival, frame = tcp->frame;
     int64_t time_ns = tcp->time_ns;
@@ -145,7 +153,7 @@ static void take_what_can_be(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connect
     while ((first = TAILQ_FIRST(&c->late)) && !c->closed) {
         struct rpcrdma_late *l = NULL;
 
-        if (c->lacks_request && !all && may_wait(tcp, c, time_ns))
+        if (c->lacks_request && may_wait(tcp, c, patience, frame, time_ns))
             break;
         c->lacks_request = false;
         if (!came || c->late_lacks < 0 ||
@@ -153,9 +161,9 @@ static void take_what_can_be(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connect
             l = first_to_take(c);
         came = NULL;
         if (!l) {
-            if (!all && may_wait(tcp, c, time_ns))
+            if (may_wait(tcp, c, patience, frame, time_ns))
                 break;
-            if (!all)
+            if (patience != FOR_NOTHING)
                 in_vain(c, 1 - first->end);
             l = first;
         } else if (l != first) {
@@ -209,7 +217,7 @@ void rpcrdma_late_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c
         return;
     }
     came = t->flags & (TCP_RST | TCP_SYN) ? NULL : wait(tcp, c, end, t);
-    take_what_can_be(tcp, c, first ? NULL : came, !came);
+    take_what_can_be(tcp, c, first ? NULL : came, came ? FOR_TIME_OR_PACKETS : FOR_NOTHING);
     if (!came)
         c->lacks_request = false;
     if (!came && !c->closed)
@@ -218,12 +226,16 @@ void rpcrdma_late_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c
 
 void rpcrdma_late_end(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
 {
-    take_what_can_be(tcp, c, NULL, true);
+    take_what_can_be(tcp, c, NULL, FOR_NOTHING);
 }
 
 void rpcrdma_late_overdue(struct rpcrdma_tcp *tcp)
 {
     struct rpcrdma_tcp_connection *c, *next = TAILQ_FIRST(&tcp->holding);
+    /* the end of the one before is not to come behind the next, unless packets are out of order */
+    enum patience patience = tcp->back_frame != 0 && tcp->frame - tcp->back_frame < LATE_PACKETS
+                                 ? FOR_TIME_OR_PACKETS
+                                 : FOR_TIME;
     bool making_room = tcp->making_room;
 
     tcp->making_room = true; /* none may vanish meanwhile */
@@ -231,7 +243,7 @@ void rpcrdma_late_overdue(struct rpcrdma_tcp *tcp)
         next = TAILQ_NEXT(c, by_use);
         if (c->n_late == 0)
             continue;
-        take_what_can_be(tcp, c, NULL, false);
+        take_what_can_be(tcp, c, NULL, patience);
         rpcrdma_tcp_settle(tcp, c);
     }
     tcp->making_room = making_room;

@@ -162,12 +162,13 @@ static inline void talk_start(struct seen *s, uint8_t flags0, uint8_t flags1)
     s->n_findings = 0;
 }
 
-/* So long says of a hole that what it lacks will not come: see tcp_late.c. */
-enum { LATE_NS = 10000000 };
+/* So long, and so many packets, say of a hole that what it lacks will not come: see tcp_late.c. */
+enum { LATE_NS = 10000000, LATE_PACKETS = 10 };
 
 static inline void wait_in_vain(struct seen *s, uint32_t ack)
 {
     s->later_ns += LATE_NS;
+    seen_others(s, LATE_PACKETS);
     tcp(s, 1, NEXT1, ack, ACK, NULL, 0);
 }
 
