@@ -108,12 +108,12 @@ static void late_before_the_next(void **state)
 
         talk_start(s, 0, 0);
         tcp(s, 0, NEXT0, NEXT1 + (uint32_t)reply.n, ACK, NULL, 0);
-        s->later_ns += 2 * LATE_NS;
+        s->later_ns += 2 * (int64_t)LATE_NS;
         tcp(s, 0, NEXT0, NEXT1 + (uint32_t)reply.n, ACK, NULL, 0);
         assert_int_equal(s->n, 0);
         put_tcp(&b, 0, 3000, 0, SYN, NULL, 0);
         set(&b, 34, 40001, 2); /* its port */
-        s->later_ns -= back * 5000;
+        s->later_ns -= back ? 5000 : 0;
         give(s, 1, &b);
         tcp(s, 1, NEXT1, NEXT0, ACK, reply.at, reply.n);
         assert_int_equal(count_kind(s, RPCRDMA_OP_LOST), !back);
