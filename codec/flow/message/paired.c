@@ -55,11 +55,20 @@ static enum rpcrdma_rpc_direction by_credits(struct flow_conn *conn, int sender,
     return msg->credits == asks ? RPCRDMA_DIRECTION_CALL : RPCRDMA_DIRECTION_REPLY;
 }
 
+/* An error may pass before its Call, which in version 1 only a Responder sends: Acks show that the
+ * times of the two directions do not fit, or the file has packets a few places from their own. */
+static bool may_pass_before(const struct flow_direction *calls, const struct flow_direction *errors)
+{
+    return (calls && calls->delivery && flow_delivery_acked_early(calls->delivery)) ||
+           (calls && flow_stream_disorder(calls)) || (errors && flow_stream_disorder(errors));
+}
+
 RPCRDMA_RARE enum rpcrdma_rpc_direction
 message_direction_paired(const struct flow_messages *messages, struct flow_conn *conn, int sender,
                          const struct rpcrdma_message *msg)
 {
-    const struct flow_direction *towards = flow_conn_direction(conn, sender);
+    const struct flow_direction *towards = flow_conn_direction(conn, sender),
+                                *from = flow_conn_direction(conn, 1 - sender);
     enum rpcrdma_role role = message_role_of(conn, sender);
     bool rpc = message_moves_rpc(msg),
          reads = msg->present & RPCRDMA_HAS_READ && begins(msg->read.wire);
@@ -72,13 +81,9 @@ message_direction_paired(const struct flow_messages *messages, struct flow_conn 
         return RPCRDMA_DIRECTION_CALL;
     if (message_call_outstanding(messages, conn, 1 - sender, msg->xid))
         return RPCRDMA_DIRECTION_REPLY;
-    /* An error that passes before its Call, where Acks show that the times of the two directions do
-     * not fit: in version 1 only a Responder sends one */
     if (!rpc)
-        return msg->version == 1 && towards && towards->delivery &&
-                       flow_delivery_acked_early(towards->delivery)
-                   ? RPCRDMA_DIRECTION_REPLY
-                   : RPCRDMA_DIRECTION_UNKNOWN;
+        return msg->version == 1 && may_pass_before(towards, from) ? RPCRDMA_DIRECTION_REPLY
+                                                                   : RPCRDMA_DIRECTION_UNKNOWN;
     /* Only a Call advertises what is to be read (but for RFC 5666's Read-Read Replies, which answer
      * a Call that was seen or not) */
     if (reads)

@@ -115,6 +115,13 @@ bool flow_stream_waits(const struct flow_direction *dir, uint64_t *frame, int64_
     return true;
 }
 
+bool flow_stream_disorder(const struct flow_direction *dir)
+{
+    const struct stream_queue *queue = stream_of_const(dir)->queue;
+
+    return queue && queue->disorder;
+}
+
 void flow_stream_review(struct flow_direction *dir, bool all)
 {
     struct stream *s = stream_of(dir);

@@ -288,6 +288,8 @@ bool flow_stream_missing(const struct flow_direction *dir);
 /* None was taken yet, and the set-up says, or an Ack, that they begin with this PSN, where `first`
  * was captured first. */
 bool flow_stream_begins(const struct flow_direction *dir, uint32_t first, uint32_t *psn);
+/* Some stand a few packets behind later ones: so may what is sent to the other end. */
+bool flow_stream_disorder(const struct flow_direction *dir);
 /* Requests were taken, and the next one in order has this PSN. */
 bool flow_stream_expects(const struct flow_direction *dir, uint32_t *psn);
 /* The set-up shows the PSN of the first request. */

@@ -53,6 +53,7 @@ struct stream_queue {
     uint32_t count, bytes;                  /* of the packets, and of one that is lent */
     int64_t evident_ns;                     /* when the gap before it became evident, */
     uint32_t evident_packets;               /* and the packets since */
+    bool disorder;                          /* a gap was filled by one of the next packets */
 };
 
 struct stream_range {

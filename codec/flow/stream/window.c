@@ -330,6 +330,7 @@ static RPCRDMA_INLINE void request(struct flow_streams *streams, struct stream *
         first = stream_first_waiting(s);
         if (first) {
             /* what waits for this packet was captured before what came in between */
+            s->queue->disorder |= streams->context->frame - first->op.frame < REORDER_FRAMES;
             s->order = first->op.frame;
             s->filling = true;
         }

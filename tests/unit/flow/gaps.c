@@ -71,6 +71,34 @@ static void gap_in_silence(void **state)
     rig_end(&rig);
 }
 
+/* Where packets stand a few places from their own an error may stand before its Call. What comes
+ * later was retransmitted, and says nothing of the order: then the error answers nothing. */
+static void error_before_its_call(void **state)
+{
+    (void)state;
+    for (uint32_t behind = 9; behind <= 10; behind++) {
+        struct rig_end a = RIG_A, b = RIG_B;
+        uint8_t buf[20], *p = buf;
+
+        rig_begin_connected(&rig, &a, &b);
+        call_at(&a, &b, a.psn + 1, 2);
+        rig.frame += behind - 1;
+        call_at(&a, &b, a.psn, 1);
+        p = rig_word(p, 3);
+        p = rig_word(p, 1);
+        p = rig_word(p, 32);
+        p = rig_word(p, 4);
+        p = rig_word(p, 2);
+        rig_send(&rig, &b, &a, buf, (uint32_t)(p - buf));
+        call_at(&a, &b, a.psn + 2, 3);
+        rig_end(&rig);
+        XIDS(1, 2, 3, 3);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_ERROR_UNEXPECTED), behind - 9);
+        assert_int_equal(rig.message[2].direction,
+                         behind == 9 ? RPCRDMA_DIRECTION_REPLY : RPCRDMA_DIRECTION_UNKNOWN);
+    }
+}
+
 static void gap_bounded(void **state)
 {
     struct rig_end a = RIG_A, b = RIG_B;
@@ -179,10 +207,15 @@ static void gap_in_send(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gap_evident),     cmocka_unit_test(gap_of_few_packets),
-        cmocka_unit_test(gap_in_silence),  cmocka_unit_test(gap_bounded),
-        cmocka_unit_test(full_and_before), cmocka_unit_test(full_and_other_send),
-        cmocka_unit_test(gap_at_end),      cmocka_unit_test(gap_in_send),
+        cmocka_unit_test(gap_evident),
+        cmocka_unit_test(gap_of_few_packets),
+        cmocka_unit_test(gap_in_silence),
+        cmocka_unit_test(error_before_its_call),
+        cmocka_unit_test(gap_bounded),
+        cmocka_unit_test(full_and_before),
+        cmocka_unit_test(full_and_other_send),
+        cmocka_unit_test(gap_at_end),
+        cmocka_unit_test(gap_in_send),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
