@@ -311,11 +311,42 @@ RPCRDMA_RARE static void first_request(struct flow_streams *streams, struct stre
     s->fresh = false;
 }
 
+/* One that waits, further ahead than packets may wait, is damaged where what it waits for goes on
+ * for long behind it: it has another PSN. */
+RPCRDMA_RARE static void take_stray(struct flow_streams *streams, struct stream *s,
+                                    const struct rpcrdma_op *op)
+{
+    const struct stream_reordered *first = stream_first_waiting(s);
+
+    if (s->queue->count > 1 || streams->context->frame - first->op.frame < REORDER_FRAMES ||
+        rpcrdma_psn_diff(first->op.seq, op->seq) <= FLOW_REORDER_PACKETS)
+        return;
+    s->lent = stream_reorder_pop(s);
+    s->order = s->lent->op.frame;
+    late(streams, s, &s->lent->op);
+}
+
+/* What waits for this packet was captured before what came in between, unless that is long ago. */
+RPCRDMA_RARE static void request_waited_for(struct flow_streams *streams, struct stream *s,
+                                            const struct rpcrdma_op *op)
+{
+    const struct stream_reordered *first;
+
+    take_stray(streams, s, op);
+    first = stream_first_waiting(s);
+    s->order = 0;
+    if (first && streams->context->frame - first->op.frame < REORDER_FRAMES) {
+        s->queue->disorder = true;
+        s->order = first->op.frame;
+    }
+    s->filling = true;
+    s->review = STREAM_REVIEW_TIME;
+}
+
 /* The operation in hand. It stays in hand where a step only made room for it. */
 static RPCRDMA_INLINE void request(struct flow_streams *streams, struct stream *s)
 {
     const struct rpcrdma_op *op = s->in_hand;
-    const struct stream_reordered *first;
     int32_t by;
 
     if (op->carrier == RPCRDMA_CARRIER_IWARP) {
@@ -327,13 +358,8 @@ static RPCRDMA_INLINE void request(struct flow_streams *streams, struct stream *
     by = rpcrdma_psn_diff(op->seq, s->next);
     if (by == 0) {
         s->in_hand = NULL;
-        first = stream_first_waiting(s);
-        if (first) {
-            /* what waits for this packet was captured before what came in between */
-            s->queue->disorder |= streams->context->frame - first->op.frame < REORDER_FRAMES;
-            s->order = first->op.frame;
-            s->filling = true;
-        }
+        if (stream_first_waiting(s))
+            request_waited_for(streams, s, op);
         take(streams, s, op);
         if (!s->filling)
             s->order = 0;
