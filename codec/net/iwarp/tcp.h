@@ -140,6 +140,7 @@ struct rpcrdma_tcp_connection {
     bool lacks_request; /* of end 1: begun by the Reply, and `late` may wait for it */
     bool vain;          /* the next two are of bytes waited for in vain */
     uint8_t vain_end;
+    uint8_t in_vain; /* how often `late` waited since something came late */
     uint32_t vain_seq;
     int32_t patience_ns;                 /* how long those of `late` may wait */
     struct rpcrdma_late_list late;       /* captured, and not taken: see tcp_late.c */

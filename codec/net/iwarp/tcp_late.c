@@ -15,6 +15,7 @@ enum {
     LATE_NS = 10000000,           /* how late one direction may be */
     LATE_LEAST_NS = LATE_NS / 16, /* of a capture that lacks packets: see in_vain */
     LATE_PACKETS = 10,            /* of the capture: two of them, each five places from its own */
+    LATE_IN_VAIN = 2,             /* times; then not for packets, until something comes late */
     LATE_MOST = RPCRDMA_BOUND(8192, 4),          /* segments of a connection that wait, */
     LATE_BYTES = RPCRDMA_BOUND(16 << 20, 16384), /* and what they take, which is more than any
                                                     window in use; or */
@@ -108,11 +109,14 @@ static void take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, stru
     rpcrdma_tcp_release(tcp, l, size_of(l));
 }
 
-/* A capture that lacks packets is not to come late as a whole: it waits less each time. */
+/* A capture that lacks packets is not to come late as a whole: it waits less each time, and soon
+ * for no number of packets. */
 static void in_vain(struct rpcrdma_tcp_connection *c, int lacks)
 {
     if (c->patience_ns > LATE_LEAST_NS)
         c->patience_ns /= 2;
+    if (c->in_vain < LATE_IN_VAIN)
+        c->in_vain++;
     c->vain = true;
     c->vain_end = (uint8_t)lacks;
     c->vain_seq = c->stream[lacks].next;
@@ -125,6 +129,7 @@ static void look_for_vain(struct rpcrdma_tcp_connection *c, int end,
     if (end != c->vain_end || !brings(piece, c->vain_seq))
         return;
     c->patience_ns = LATE_NS;
+    c->in_vain = 0;
     c->vain = false;
 }
 
@@ -139,7 +144,8 @@ static bool may_wait(const struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_con
         c->late_bytes > (is_short ? LATE_BYTES_SHORT : LATE_BYTES))
         return false;
     return time_ns - first->time_ns < c->patience_ns ||
-           (patience == FOR_TIME_OR_PACKETS && frame - first->frame < LATE_PACKETS);
+           (patience == FOR_TIME_OR_PACKETS && c->in_vain < LATE_IN_VAIN &&
+            frame - first->frame < LATE_PACKETS);
 }
 
 /* `came`: the latest, where all others lack what they lacked before; NULL: not so. */
@@ -156,9 +162,13 @@ static void take_what_can_be(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connect
         if (c->lacks_request && may_wait(tcp, c, patience, frame, time_ns))
             break;
         c->lacks_request = false;
-        if (!came || c->late_lacks < 0 ||
-            (came->end == c->late_lacks && brings(&came->is.piece, c->stream[c->late_lacks].next)))
+        if (came && c->late_lacks >= 0 && came->end == c->late_lacks &&
+            brings(&came->is.piece, c->stream[c->late_lacks].next)) {
+            c->in_vain = 0;
             l = first_to_take(c);
+        } else if (!came || c->late_lacks < 0) {
+            l = first_to_take(c);
+        }
         came = NULL;
         if (!l) {
             if (may_wait(tcp, c, patience, frame, time_ns))

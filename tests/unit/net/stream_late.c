@@ -156,6 +156,36 @@ static void late_after_vain(void **state)
     }
 }
 
+/* After two waits in vain packets are not waited for any more, until one comes late. */
+static void packets_in_vain(void **state)
+{
+    enum { PIECE = 200 };
+    static struct bytes b;
+
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        struct seen *s = seen_new(NULL);
+        uint32_t seq = NEXT0 + PIECE;
+
+        b.n = 0;
+        put_send(&b, false, 1, 2000);
+        talk_start(s, 0, 0);
+        tcp(s, 0, NEXT0, NEXT1, ACK, b.at, PIECE);
+        for (uint32_t i = 0; i < 2; i++, seq += PIECE) {
+            tcp(s, 1, NEXT1, seq + PIECE, ACK, NULL, 0);
+            wait_in_vain(s, seq + PIECE);
+        }
+        assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 2);
+        if (late)
+            tcp(s, 0, seq - PIECE, NEXT1, ACK, b.at + (seq - PIECE - NEXT0), PIECE);
+        tcp(s, 1, NEXT1, seq + PIECE, ACK, NULL, 0);
+        s->later_ns += LATE_NS;
+        tcp(s, 1, NEXT1, seq + PIECE, ACK, NULL, 0);
+        assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), late ? 2 : 3);
+        seen_free(s);
+    }
+}
+
 /* The client's direction is captured late: SYN and MPA's Request behind the Reply. */
 static void reply_before_request(void **state)
 {
@@ -223,6 +253,7 @@ int main(void)
         cmocka_unit_test(late_by_packets),
         cmocka_unit_test(late_before_the_next),
         cmocka_unit_test(late_after_vain),
+        cmocka_unit_test(packets_in_vain),
         cmocka_unit_test(reply_before_request),
         cmocka_unit_test(late_syn_ack),
     };
