@@ -61,13 +61,27 @@ const char *report_maybe_too_large(const struct report_connection *from)
     return too_large;
 }
 
+/* Its Acks came late: it stood still, or the way to it. */
+static const char stood_still[] = "its host stood still, or the way to it (stalled-end)";
+
+static const char *maybe_not(const struct report_connection *from)
+{
+    int server = report_server_end(&from->pub);
+    bool stood = report_stood_silent(from, server) ||
+                 (from->has_path[server] && from->path[server].late_longest_ns >= SECOND);
+
+    return stood ? stood_still : report_maybe_too_large(from);
+}
+
 static void blame(struct report_cause *cause, const char *maybe)
 {
     size_t n = strlen(cause->text);
 
     g_strlcpy(cause->text + n,
-              maybe ? " The server is at fault, or its large packets are lost on the way."
-                    : " The server is at fault, not the path.",
+              maybe == too_large
+                  ? " The server is at fault, or its large packets are lost on the way."
+              : maybe ? " The server is at fault, or its host, or the way to it."
+                      : " The server is at fault, not the path.",
               sizeof(cause->text) - n);
     g_strlcpy(cause->against, maybe ? maybe : "", sizeof(cause->against));
 }
@@ -83,7 +97,7 @@ bool causes_of_held_calls(struct report *r, const struct report_connection *c)
     if (!report_held_again(r, c))
         return false;
     own = &from->trouble.unanswered[REPORT_FORWARD];
-    maybe = report_maybe_too_large(from);
+    maybe = maybe_not(from);
     /* those that were sent again had no answer, whatever the capture lacks */
     held = MIN(own->held, c->trouble.resent);
     cause = report_cause_add(r, CAUSE_UNANSWERED, maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
@@ -119,7 +133,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
 {
     struct report_cause one = *all[0];
     const struct report_cause *longest = all[0];
-    bool large = one.against[0] != '\0';
+    const char *maybe = one.against[0] ? one.against : NULL;
     uint32_t first = one.of->trouble.resent_from;
 
     if (n < 2)
@@ -129,21 +143,22 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
             longest = all[i];
         one.rpcs += all[i]->rpcs;
         one.frame = MIN(one.frame, all[i]->frame);
-        large &= all[i]->against[0] != '\0';
+        if (!maybe || strcmp(all[i]->against, maybe) != 0)
+            maybe = NULL;
         first = MIN(first, all[i]->of->trouble.resent_from);
     }
     one.connections = report_causes_connections(all, n);
     g_array_prepend_val(one.connections, first);
     one.count = n;
     one.time_ns = longest->time_ns;
-    one.confidence = large ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+    one.confidence = maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
     snprintf(one.text, sizeof(one.text),
              "Calls reached the server's host, which acknowledged them, and got no Reply: %s%u "
              "times the client closed the connection and sent them again on another one, from "
              "connection %u on, up to %.1f s after the first sending (connection %u).",
              report_not_looked_at(r) > 0 ? "at least " : "", n, (unsigned)first,
              report_seconds(one.time_ns), (unsigned)longest->of->pub.number);
-    blame(&one, large ? too_large : NULL);
+    blame(&one, !maybe ? NULL : strcmp(maybe, too_large) == 0 ? too_large : stood_still);
     report_causes_replace(all, n, &one);
 }
 

@@ -80,6 +80,28 @@ class Held(ConversationTest):
         self.assertIn('or the client was told to give up.', one['text'])
         self.assertIn('(an MTU black hole)', one['against'])
 
+    def test_stood_still(self):
+        """The server's host stands still with a Call, and acknowledges it, and what came again, when the client has given up:
+        that is told beside, and the way to it may be at fault."""
+        def talk(c, _, late):
+            c.null()
+            xid = self.ask_attributes(c, 0x5000)
+            if late:
+                c.acknowledge_late(*[2 * SECOND] * 3, late_ns=SECOND, acks=4)
+            else:
+                c.clock.now += 7 * SECOND
+            close(c, 'client')
+            one = rule_talk.Conversation(c.packets, number=2, clock=c.clock)
+            one.xid = xid + 100
+            one.reply(self.ask_attributes(one, xid), bytes(4) + rule_talk.ATTRIBUTES)
+        for late in (True, False):
+            causes = self.report(lambda c, _, late=late: talk(c, _, late))['causes']
+            self.assertEqual(sorted(one['cause'] for one in causes), ['stalled-end'] * late + ['unanswered'], causes)
+            held = next(one for one in causes if one['cause'] == 'unanswered')
+            self.assertEqual(held['confidence'], 'medium' if late else 'high')
+            self.assertEqual('The server is at fault, or its host, or the way to it.' in held['text'], late)
+            self.assertEqual('stalled-end' in held.get('against', ''), late)
+
     def test_too_large_for_tcp(self):
         """Over iWARP, where a server's Acks are in what it sends: the Call comes again without one, on a connection that was set
         up."""
