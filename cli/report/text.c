@@ -125,7 +125,7 @@ static void captured(const struct report *r, struct out *out)
     static const char *const names[N_REPORT_LACKS] = {"missing", "statuses", "encrypted",
                                                       "lost",    "paused",   "twice"};
     const struct view_clock *clock = &r->pipeline->clock;
-    char text[REPORT_LACK];
+    char text[REPORT_LACK], label[16];
 
     report_title(out, "CAPTURE");
     out_literal(out, "  from      ");
@@ -141,8 +141,9 @@ static void captured(const struct report *r, struct out *out)
                     (double)report_silent_ns(r) / 1e9);
     for (int i = 0; i < N_REPORT_LACKS; i++) {
         report_lack(r, i, text);
+        snprintf(label, sizeof(label), "  %-9s ", names[i]);
         if (text[0])
-            report_line(out, "  %-9s %s", names[i], text);
+            problem(out, label, text);
     }
     problems(r, out);
 }
