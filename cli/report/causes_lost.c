@@ -118,8 +118,9 @@ void causes_of_lost(struct report *r, const struct report_connection *c)
     struct report_beside by;
     int64_t since_ns;
 
-    if (was_replaced(r, c) || (c->pub.life.next != 0 && connection_unanswered(&c->pub)))
-        return; /* of attempts the last one tells */
+    /* of attempts the last one tells: only what is before them goes through them */
+    if ((c->pub.life.next != 0 && connection_unanswered(&c->pub)) || was_replaced(r, c))
+        return;
     tried = report_look_attempts(r, c);
     since_ns = tried.n > 0 ? tried.first->pub.first_time_ns : silent_since(c);
     report_tell_silence(r, c, 0, silent, sizeof(silent));
