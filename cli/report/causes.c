@@ -535,7 +535,8 @@ enum report_keep report_judge(struct report *r, const struct report_connection *
             0 ||
         trouble->slow_apart[0].rpcs + trouble->slow_apart[1].rpcs + trouble->slow_apart[2].rpcs >
             0 ||
-        trouble->told_later || trouble->hung[0].rpcs + trouble->hung[1].rpcs > 0 ||
+        trouble->told_later ||
+        trouble->before.replies + trouble->hung[0].rpcs + trouble->hung[1].rpcs > 0 ||
         silence[0].asked || silence[1].asked ||
         silence[0].transmissions + silence[1].transmissions > 0 || connection_unanswered(&c->pub) ||
         report_refused(&c->pub) || report_broke_before(r, c))
@@ -563,6 +564,7 @@ void report_decide(struct report *r)
     causes_of_breaks(r);
     causes_of_damage(r);
     causes_of_slow_ends(r);
+    causes_of_before(r);
     causes_of_failures(r);
     causes_of_later(r);
     incomplete(r);

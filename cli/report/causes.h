@@ -145,6 +145,9 @@ struct report_lasted {
 };
 struct report_lasted report_causes_lasted(struct report_cause *const *all, guint n);
 
+/* causes_before.c: RPCs that were under way when the capture began, and took long. */
+void causes_of_before(struct report *r);
+
 /* causes_slow.c: an end was slow to answer. Behind the rules that explain it otherwise. */
 void causes_of_slow_ends(struct report *r);
 

@@ -265,16 +265,33 @@ static void note_offered(struct report_tally *tally, const struct rpcrdma_transa
     trouble->offered = MAX(trouble->offered, (uint32_t)MIN(t->write_chunk_room, UINT32_MAX));
 }
 
+static void note_before(struct report_tally *tally, const struct rpcrdma_transaction *t)
+{
+    struct report_before_all *before = &report_trouble(tally)->before;
+    bool followed = t->reply.first_frame != 0;
+    int64_t sent_ns = followed ? t->reply.first_time_ns : t->reply_time_ns;
+
+    if (before->replies == 0 || sent_ns < before->first_ns) {
+        before->first_ns = sent_ns;
+        before->frame = followed ? t->reply.first_frame : t->reply_frame;
+    }
+    before->last_ns = before->replies == 0 ? sent_ns : MAX(before->last_ns, sent_ns);
+    before->replies++;
+}
+
 /* Its Call was sent before the capture began, or is missing from it. */
-static void note_no_call(struct report *r, const struct report_tally *tally,
+static void note_no_call(struct report *r, struct report_tally *tally,
                          const struct rpcrdma_transaction *t)
 {
     const bool answered =
         tally->answers.first_ns != 0 && tally->answers.first_ns < t->reply_time_ns;
 
-    if (t->call_frame != 0 || transaction_is_callback(t) ||
-        (!answered && t->connection->life.established_frame == 0))
+    if (t->call_frame != 0 || transaction_is_callback(t))
         return;
+    if (!answered && t->connection->life.established_frame == 0) {
+        note_before(tally, t);
+        return;
+    }
     if (r->no_call_since++ == 0)
         r->no_call_since_ns = t->reply_time_ns;
 }

@@ -251,6 +251,36 @@ class Midway(ConversationTest):
         self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'))
         self.assertIn('the server may have had them', cause['against'])
 
+    def begun(self, c, waits_ns=9 * SECOND, replies=1, apart_ns=0, again=False, answered=False):
+        """The capture begins when Calls wait; their Replies come then, and others are answered at once."""
+        c.null()
+        xids = [c.call(rule_talk.NULL) for _ in range(replies)]
+        del c.packets[:-1]
+        if answered:
+            c.null()
+        if again:
+            xids.append(c.call(rule_talk.NULL))
+            c.acknowledge_late(2 * SECOND)
+        c.clock.now += waits_ns
+        for xid in xids:
+            c.reply(xid)
+            c.clock.now += apart_ns
+        for _ in range(30):
+            c.null()
+
+    def test_under_way_before(self):
+        """RPCs that were under way when the capture began took as long as their Replies are behind its beginning, at least."""
+        for replies in (1, 3):
+            one, = self.report(lambda c, _, replies=replies: self.begun(c, replies=replies))['causes']
+            self.assertEqual((one['cause'], one['confidence'], one['rpcs'], one['frame']), ('slow-server', 'medium', replies, 2))
+            self.assertIn(f'{replies} RPC{"s" * (replies > 1)} took 9.0 s or more.', one['text'])
+            self.assertAlmostEqual(one['cost_ns'], 9 * SECOND, delta=SECOND // 100)
+        for fields in ({'waits_ns': SECOND // 2}, {'replies': 5, 'apart_ns': SECOND // 2}, {'answered': True}, {'again': True}):
+            text = ' '.join(one['text'] for one in self.report(lambda c, _, fields=fields: self.begun(c, **fields))['causes'])
+            self.assertNotIn('before the capture began', text, fields)
+        report = self.report(lambda c, _: self.begun(c), '--slow', '20000')
+        self.assertEqual(report['causes'], [])
+
 
 if __name__ == '__main__':
     unittest.main()
