@@ -12,6 +12,12 @@
 
 enum { FEW = 3 }; /* so many are told one by one */
 
+/* RDMA Reads take no Receive that was posted: the end that answers them has too much to do. */
+static const char *not_ready(uint64_t naks, uint64_t reads)
+{
+    return naks == reads ? "was not ready for RDMA Reads" : "had no buffer for messages";
+}
+
 void causes_of_not_ready(struct report *r, const struct report_connection *c, int end)
 {
     const struct rpcrdma_path *a = &c->path[end];
@@ -24,9 +30,9 @@ void causes_of_not_ready(struct report *r, const struct report_connection *c, in
     cause->rpcs = c->rpcs;
     cause->time_ns = a->refused_waited_ns;
     cause->frame = a->nak_frame[RPCRDMA_NAK_RNR];
-    snprintf(cause->text, sizeof(cause->text),
-             "The %s had no buffer for messages: %" PRIu64 " RNR Nak%s on connection %u.",
-             cause->of_server ? "server" : "client", a->naks[RPCRDMA_NAK_RNR],
+    snprintf(cause->text, sizeof(cause->text), "The %s %s: %" PRIu64 " RNR Nak%s on connection %u.",
+             cause->of_server ? "server" : "client",
+             not_ready(a->naks[RPCRDMA_NAK_RNR], a->not_ready_reads), a->naks[RPCRDMA_NAK_RNR],
              plural(a->naks[RPCRDMA_NAK_RNR]), (unsigned)c->pub.number);
 }
 
@@ -43,23 +49,26 @@ static int compare_hosts(const struct report_cause *a, const struct report_cause
     return report_compare_hosts(a->of, b->of, a->of_server);
 }
 
-static uint64_t naks_of(const struct report_cause *cause)
+static const struct rpcrdma_path *path_of(const struct report_cause *cause)
 {
     int server = report_server_end(&cause->of->pub);
 
-    return cause->of->path[cause->of_server ? server : 1 - server].naks[RPCRDMA_NAK_RNR];
+    return &cause->of->path[cause->of_server ? server : 1 - server];
 }
 
 static void join(const struct report *r, struct report_cause *const *all, guint n)
 {
     struct report_cause one = *all[0];
-    uint64_t naks = naks_of(all[0]);
+    uint64_t naks = 0, reads = 0;
     char host[ADDRESS_SIZE];
 
     if (n <= FEW)
         return;
+    for (guint i = 0; i < n; i++) {
+        naks += path_of(all[i])->naks[RPCRDMA_NAK_RNR];
+        reads += path_of(all[i])->not_ready_reads;
+    }
     for (guint i = 1; i < n; i++) {
-        naks += naks_of(all[i]);
         one.rpcs += all[i]->rpcs;
         one.time_ns = time_plus(one.time_ns, all[i]->time_ns);
         one.frame = MIN(one.frame, all[i]->frame);
@@ -68,9 +77,9 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     one.count = n;
     host[address_or_name(report_host(&one.of->pub, one.of_server), host)] = '\0';
     snprintf(one.text, sizeof(one.text),
-             "The %s %s had no buffer for messages: %" PRIu64
+             "The %s %s %s: %" PRIu64
              " RNR Naks on %s%u connections, the first of them connection %u.",
-             one.of_server ? "server" : "client", host, naks,
+             one.of_server ? "server" : "client", host, not_ready(naks, reads), naks,
              report_not_looked_at(r) > 0 ? "at least " : "", n,
              (unsigned)g_array_index(one.connections, uint32_t, 0));
     report_causes_replace(all, n, &one);

@@ -156,6 +156,8 @@ struct rpcrdma_path {
     /* as it was at the latest answer before what was sent again last: the rest is in vain so far */
     struct rpcrdma_path_answered answered;
 
+    uint64_t not_ready_reads; /* of the RNR Naks: of Read requests, which take no receive buffer */
+
     uint64_t spurious; /* of the retransmitted: it had arrived, as TCP's receiver says (RFC 2883) */
     uint64_t uncaptured_reads; /* of uncaptured: PSNs of Read requests, as responses show */
     /* Acks or Naks of it were captured; of TCP, segments that only acknowledge. Else nothing shows

@@ -8,6 +8,7 @@ import cm
 import rule_talk
 import rules_header
 import rules_iwarp
+import rules_transport
 
 MS, SECOND = 10**6, 10**9
 DATA = 8192
@@ -158,6 +159,27 @@ class Held(ConversationTest):
             one.xid = c.xid + 1
             one.null()
         self.assertIn('unanswered', [one['cause'] for one in self.report(talk)['causes']])
+
+    def test_not_ready_for_reads(self):
+        """An RDMA Read that is refused so takes no buffer for messages; both may be."""
+        def talk(c, _, call):
+            chunk = c.memory.read_chunk(len(rule_talk.rpc_call(0, rule_talk.NFS, rule_talk.WRITE, c.write_arguments(512))), 512)
+            xid = c.call(rule_talk.WRITE, c.write_arguments(512), read=chunk)
+            if call:
+                c.not_ready(True)
+            psn = c.server.psn
+            c.pull(chunk, rule_talk.data(512))
+            response, request = c.packets.pop(), c.packets[-1]
+            rules_transport.nak(c, c.client, psn, rules_transport.RNR)
+            c.clock.now += 3 * MS
+            c.packets += [one._replace(time_ns=c.clock.tick()) for one in (request, response)]
+            c.written(xid, 512)
+        one, = self.report(lambda c, _: talk(c, _, False))['causes']
+        self.assertEqual(one['cause'], 'receiver-not-ready')
+        self.assertEqual(one['text'], 'The client was not ready for RDMA Reads: 1 RNR Nak on connection 1.')
+        texts = sorted(one['text'] for one in self.report(lambda c, _: talk(c, _, True))['causes'])
+        self.assertEqual(texts, ['The client was not ready for RDMA Reads: 1 RNR Nak on connection 1.',
+                                 'The server had no buffer for messages: 1 RNR Nak on connection 1.'])
 
     def test_not_ready(self):
         """A host without buffers, on many connections, is one cause."""

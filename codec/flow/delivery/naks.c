@@ -67,6 +67,7 @@ RPCRDMA_RARE void delivery_nak(struct flow_memory *memory, struct flow_delivery 
     if (t) {
         t->refused = true;
         t->not_ready |= d->not_ready;
+        path->not_ready_reads += d->not_ready && t->read;
     }
     if (t && !t->found && kind > RPCRDMA_NAK_PSN_SEQUENCE && path->refused_request == 0)
         path->refused_request = kind_of(t);
