@@ -10,10 +10,11 @@
 #include "report/causes.h"
 #include "times.h"
 
+enum { SERVICE_ID = 8, CONSUMER = 28 }; /* reasons of REJ */
+
 /* How, and what it means. */
 static void tell_reason(const struct report_tries *tries, char text[200])
 {
-    enum { SERVICE_ID = 8, CONSUMER = 28 };
     const char *reason = rpcrdma_reject_reason(tries->reject_reason);
     char at[32] = "there";
 
@@ -230,4 +231,9 @@ bool report_refused(const struct rpcrdma_connection *c)
     return c->rejected || (c->life.ended == RPCRDMA_ENDED_RESET && c->life.ended_by >= 0 &&
                            c->life.ended_by == report_server_end(c) &&
                            c->life.established_frame == 0 && c->messages == 0);
+}
+
+bool report_nothing_listened(const struct rpcrdma_connection *c)
+{
+    return report_refused(c) && !(c->rejected && c->life.reject_reason == CONSUMER);
 }

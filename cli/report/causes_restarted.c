@@ -240,9 +240,9 @@ struct report_before report_before(const struct report *r, const struct report_c
     while (before.was && (report_refused(&before.was->pub) || answer_not_captured(before.was))) {
         uint64_t n = 1 + before.was->attempts_between;
 
-        if (report_refused(&before.was->pub))
+        if (report_nothing_listened(&before.was->pub))
             before.refused += n;
-        else
+        else if (!report_refused(&before.was->pub))
             before.unseen += n;
         before.was = report_numbered(r, before.was->pub.life.previous);
     }
@@ -286,8 +286,8 @@ struct report_restart report_restart(const struct report *r, const struct report
         if (report_compare_hosts(other, c, true) != 0 ||
             (other != c && !began_then(other, &c->trouble)))
             continue;
-        found.refused |=
-            report_refused(&other->pub) && other->pub.first_time_ns <= c->trouble.resent_until_ns;
+        found.refused |= report_nothing_listened(&other->pub) &&
+                         other->pub.first_time_ns <= c->trouble.resent_until_ns;
         found.stale += other->trouble.stale;
         if (other->trouble.stale > 0 &&
             (found.frame == 0 || other->trouble.stale_frame < found.frame))

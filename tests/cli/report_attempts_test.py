@@ -95,6 +95,23 @@ class Attempts(CommandTest):
             report, _ = self.report(lambda c, _, attempts=attempts: talk(c, _, attempts, True))
             self.assertNotIn('Connection 1 failed. The server stopped', ' '.join(one['text'] for one in report['causes']))
 
+    def test_asked_too_late(self):
+        """A server that was cut off answers an old request by a REJ of its consumer: that is no restart, and something listens."""
+        def talk(c, _, reason):
+            c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.acknowledge_late(*[2 * SECOND] * 6, acks=0)
+            refused(c, 2, reason)
+            one = rule_talk.Conversation(c.packets, number=3, clock=c.clock)
+            one.xid = xid + 16
+            one.reply(one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
+        for reason in (INVALID_SERVICE, CONSUMER):
+            report, _ = self.report(lambda c, _, reason=reason: talk(c, _, reason))
+            names = [one['cause'] for one in report['causes']]
+            self.assertIn('connection-failed', names)
+            self.assertEqual('server-restarted' in names, reason == INVALID_SERVICE, report['causes'])
+            self.assertEqual(any('nothing listened' in one['text'] for one in report['causes']), reason == INVALID_SERVICE)
+
     def test_refused_until_accepted(self):
         """A server that is being started refuses, and then accepts: that is no storm of connections that break."""
         def talk(c, _):
