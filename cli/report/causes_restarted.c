@@ -165,6 +165,23 @@ static void tell_refused(struct report_cause *cause, const struct report_connect
         tell_survived(cause, survived);
 }
 
+/* It kept the client's session: what did not listen is its RDMA port, or its adapter was gone. */
+static void tell_did_not_listen(struct report_cause *cause, const struct report_connection *was,
+                                const struct report_connection *c, uint64_t attempts)
+{
+    snprintf(
+        cause->text, sizeof(cause->text),
+        "Connection %u was %s, the server refused %" PRIu64
+        " attempt%s, as nothing listened there, and after %.1f s accepted connection %u, where "
+        "the client's session went on: it was not restarted, but its adapter was gone, or did "
+        "not listen for RDMA.",
+        (unsigned)was->pub.number,
+        report_closed_by_server(&was->pub) ? "closed by the server" : "closed", attempts,
+        plural(attempts), report_seconds(cause->time_ns), (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against),
+             "a server that keeps its sessions through a restart looks the same");
+}
+
 /* Of the client's packets alone: an attempt to connect, of which the answer is not known. */
 static bool answer_not_captured(const struct report_connection *c)
 {
@@ -205,17 +222,20 @@ static void add_down(struct report *r, const struct report_connection *was,
     bool lost = c->trouble.stale > 0;
     guint survived = report_survived(r, c, ended->ended_ns, c->pub.first_time_ns);
     bool goes_on = !lost && session_goes_on(r, c, ended->ended_ns);
-    bool failed = attempts == 0 && (survived > 0 || goes_on) && !lost;
-    bool sure = report_closed_by_server(&was->pub) && (attempts > 0 || lost);
+    bool failed = goes_on || (attempts == 0 && survived > 0 && !lost);
+    bool sure = report_closed_by_server(&was->pub) && !goes_on && (attempts > 0 || lost);
     struct report_cause *cause =
         report_cause_add(r, failed ? CAUSE_CONNECTION_FAILED : CAUSE_SERVER_RESTARTED,
                          sure ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
 
     cause->time_ns = away_ns(was, c);
     cause->frame = ended->ended_frame != 0 ? ended->ended_frame : c->pub.first_frame;
-    report_cause_lasted(cause, attempts > 0 ? REPORT_FAILED_REFUSED : REPORT_FAILED_CLOSED,
+    report_cause_lasted(cause,
+                        attempts > 0 && !goes_on ? REPORT_FAILED_REFUSED : REPORT_FAILED_CLOSED,
                         time_less(c->pub.first_time_ns, cause->time_ns), c->pub.first_time_ns);
-    if (attempts > 0)
+    if (attempts > 0 && goes_on)
+        tell_did_not_listen(cause, was, c, attempts);
+    else if (attempts > 0)
         tell_refused(cause, was, c, attempts, survived);
     else if (lost)
         tell_lost_state(cause, was, c, survived);

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from iwarp_talk import ACK, REJECT, RST, SYN, IwarpTalk
 import rule_talk
 import rules
+import rules_nfs4
 
 SECOND = 10**9
 INVALID_SERVICE, STALE, CONSUMER = 8, 10, 28
@@ -94,6 +95,30 @@ class Attempts(CommandTest):
                              r'was sent to it 7 times\. 1 Call had no Reply\.$')
             report, _ = self.report(lambda c, _, attempts=attempts: talk(c, _, attempts, True))
             self.assertNotIn('Connection 1 failed. The server stopped', ' '.join(one['text'] for one in report['causes']))
+
+    def test_kept_its_sessions(self):
+        """A server that refuses attempts, and then goes on with the client's session, was not restarted: it did not listen."""
+        def talk(c, _, kept):
+            rules_nfs4.answer(c, rules_nfs4.call(c))
+            c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+            c.talk.datagram(c.client, cm.drep(c.talk.local_id, c.talk.remote_id))
+            for number in (2, 3):
+                refused(c, number, INVALID_SERVICE)
+            one = rule_talk.Conversation(c.packets, number=4, clock=c.clock)
+            one.xid = c.xid
+            if kept:
+                rules_nfs4.answer(one, rules_nfs4.call(one, seqid=2), seqid=2)
+            else:
+                one.getattr()
+        for kept in (True, False):
+            report, _ = self.report(lambda c, _, kept=kept: talk(c, _, kept))
+            cause, = report['causes']
+            self.assertEqual((cause['cause'], cause['confidence']),
+                             ('connection-failed', 'medium') if kept else ('server-restarted', 'high'))
+            self.assertIn('Connection 1 was closed by the server, the server refused 2 attempts, as nothing listened there, and after '
+                          "6.0 s accepted connection 4, where the client's session went on: it was not restarted, but its adapter "
+                          'was gone, or did not listen for RDMA.' if kept else
+                          'The server was restarted: connection 1 was closed by the server, the server refused 2 attempts', cause['text'])
 
     def test_asked_too_late(self):
         """A server that was cut off answers an old request by a REJ of its consumer: that is no restart, and something listens."""
