@@ -96,6 +96,7 @@ static void tell_lost(const struct report_connection *c, const char *silent, con
     uint64_t without = cause->rpcs - MIN(explained, cause->rpcs);
     char calls[64] = "";
 
+    cause->rpcs = without;
     cause->frame = c->pub.last_frame;
     report_cause_lasted(cause, REPORT_FAILED_FOR_GOOD,
                         time_less(c->pub.last_time_ns, cause->time_ns), c->pub.last_time_ns);
