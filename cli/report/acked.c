@@ -7,11 +7,12 @@
 
 enum { PLACES = 256 }; /* where two meet, the later one stays */
 
-/* Its padding is none: it is hashed. */
+/* Hashed and compared whole. */
 struct hosts {
     struct rpcrdma_address by, from;
     uint8_t iwarp, used;
 };
+_Static_assert(sizeof(struct hosts) == 2 * sizeof(struct rpcrdma_address) + 2, "no padding");
 
 struct report_acked {
     struct hosts of[PLACES];

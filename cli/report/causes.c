@@ -536,7 +536,7 @@ enum report_keep report_judge(struct report *r, const struct report_connection *
         trouble->slow_apart[0].rpcs + trouble->slow_apart[1].rpcs + trouble->slow_apart[2].rpcs >
             0 ||
         trouble->told_later ||
-        trouble->before.replies + trouble->hung[0].rpcs + trouble->hung[1].rpcs > 0 ||
+        trouble->begun.replies + trouble->hung[0].rpcs + trouble->hung[1].rpcs > 0 ||
         silence[0].asked || silence[1].asked ||
         silence[0].transmissions + silence[1].transmissions > 0 || connection_unanswered(&c->pub) ||
         report_refused(&c->pub) || report_broke_before(r, c))

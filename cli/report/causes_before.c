@@ -24,21 +24,21 @@ static bool disturbed(const struct rpcrdma_path *path, uint64_t frame, int64_t w
 static bool began_before(const struct report *r, const struct report_connection *c,
                          int64_t waited_ns)
 {
-    const struct report_before_all *before = &c->trouble.before;
+    const struct report_begun *begun = &c->trouble.begun;
 
-    return before->replies > 0 && waited_ns >= r->slow_ns &&
+    return begun->replies > 0 && waited_ns >= r->slow_ns &&
            time_less(c->pub.first_time_ns, r->pipeline->clock.start_ns) < SECOND &&
            c->trouble.missed[0].pieces + c->trouble.missed[1].pieces == 0 && c->has_path[0] &&
            c->has_path[1] && !report_one_way(c) &&
-           !disturbed(&c->path[0], before->frame, waited_ns) &&
-           !disturbed(&c->path[1], before->frame, waited_ns) &&
-           time_less(before->last_ns, before->first_ns) < SECOND;
+           !disturbed(&c->path[0], begun->frame, waited_ns) &&
+           !disturbed(&c->path[1], begun->frame, waited_ns) &&
+           time_less(begun->last_ns, begun->first_ns) < SECOND;
 }
 
 static void tell(struct report *r, const struct report_connection *c, int64_t waited_ns)
 {
-    const struct report_before_all *before = &c->trouble.before;
-    uint64_t n = before->replies;
+    const struct report_begun *begun = &c->trouble.begun;
+    uint64_t n = begun->replies;
     struct report_cause *cause;
 
     r->about = c;
@@ -46,12 +46,13 @@ static void tell(struct report *r, const struct report_connection *c, int64_t wa
     r->about = NULL;
     cause->rpcs = n;
     cause->time_ns = waited_ns;
-    cause->frame = before->frame;
+    cause->frame = begun->frame;
     snprintf(cause->text, sizeof(cause->text),
              "The server was slow, or the way to it: %" PRIu64 " RPC%s took %.1f s or more. %s was "
-             "sent before the capture began, and %s passed so long after that, on connection %u.",
+             "sent before the capture began, and %s passed %.1f s after that (connection %u).",
              n, plural(n), report_seconds(waited_ns), n == 1 ? "Its Call" : "The Call of each",
-             n == 1 ? "its Reply" : "the first Reply", (unsigned)c->pub.number);
+             n == 1 ? "its Reply" : "the first Reply", report_seconds(waited_ns),
+             (unsigned)c->pub.number);
     snprintf(cause->against, sizeof(cause->against), "%s",
              n == 1 ? "the Call may have been sent later, and not captured"
                     : "the Calls may have been sent later, and not captured");
@@ -63,7 +64,7 @@ void causes_of_before(struct report *r)
 
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
-        int64_t waited_ns = time_less(c->trouble.before.first_ns, c->pub.first_time_ns);
+        int64_t waited_ns = time_less(c->trouble.begun.first_ns, c->pub.first_time_ns);
 
         if (began_before(r, c, waited_ns))
             tell(r, c, waited_ns);

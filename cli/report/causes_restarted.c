@@ -152,34 +152,27 @@ static void add_refused(struct report *r, const struct report_connection *c, uin
                  "it is not known which connection was there before");
 }
 
+/* goes_on: it kept the client's session. Then what did not listen is its RDMA port, or its adapter
+ * was gone. */
 static void tell_refused(struct report_cause *cause, const struct report_connection *was,
-                         const struct report_connection *c, uint64_t attempts, guint survived)
+                         const struct report_connection *c, uint64_t attempts, guint survived,
+                         bool goes_on)
 {
     snprintf(cause->text, sizeof(cause->text),
-             "The server was restarted: connection %u was %s, the server refused %" PRIu64
-             " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
-             (unsigned)was->pub.number,
+             "The server %s: connection %u was %s, the server refused %" PRIu64
+             " attempt%s, as nothing listened there, and after %.1f s accepted connection %u%s.",
+             goes_on ? "did not listen for RDMA" : "was restarted", (unsigned)was->pub.number,
              report_closed_by_server(&was->pub) ? "closed by the server" : "closed", attempts,
-             plural(attempts), report_seconds(cause->time_ns), (unsigned)c->pub.number);
-    if (survived > 0)
+             plural(attempts), report_seconds(cause->time_ns), (unsigned)c->pub.number,
+             goes_on
+                 ? ", where the client's session went on: it was not restarted, but its adapter "
+                   "or its RDMA port was gone"
+                 : "");
+    if (goes_on)
+        snprintf(cause->against, sizeof(cause->against),
+                 "a server that keeps its sessions through a restart looks the same");
+    else if (survived > 0)
         tell_survived(cause, survived);
-}
-
-/* It kept the client's session: what did not listen is its RDMA port, or its adapter was gone. */
-static void tell_did_not_listen(struct report_cause *cause, const struct report_connection *was,
-                                const struct report_connection *c, uint64_t attempts)
-{
-    snprintf(
-        cause->text, sizeof(cause->text),
-        "Connection %u was %s, the server refused %" PRIu64
-        " attempt%s, as nothing listened there, and after %.1f s accepted connection %u, where "
-        "the client's session went on: it was not restarted, but its adapter was gone, or did "
-        "not listen for RDMA.",
-        (unsigned)was->pub.number,
-        report_closed_by_server(&was->pub) ? "closed by the server" : "closed", attempts,
-        plural(attempts), report_seconds(cause->time_ns), (unsigned)c->pub.number);
-    snprintf(cause->against, sizeof(cause->against),
-             "a server that keeps its sessions through a restart looks the same");
 }
 
 /* Of the client's packets alone: an attempt to connect, of which the answer is not known. */
@@ -233,10 +226,8 @@ static void add_down(struct report *r, const struct report_connection *was,
     report_cause_lasted(cause,
                         attempts > 0 && !goes_on ? REPORT_FAILED_REFUSED : REPORT_FAILED_CLOSED,
                         time_less(c->pub.first_time_ns, cause->time_ns), c->pub.first_time_ns);
-    if (attempts > 0 && goes_on)
-        tell_did_not_listen(cause, was, c, attempts);
-    else if (attempts > 0)
-        tell_refused(cause, was, c, attempts, survived);
+    if (attempts > 0)
+        tell_refused(cause, was, c, attempts, survived, goes_on);
     else if (lost)
         tell_lost_state(cause, was, c, survived);
     else if (unseen > 0 && !failed)

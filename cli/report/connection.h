@@ -188,7 +188,7 @@ struct report_hung {
 
 /* Replies whose Calls were sent before the capture began: before any Call of that connection was
  * answered that was captured, and its set-up was not. */
-struct report_before_all {
+struct report_begun {
     uint64_t replies, frame;   /* frame: of the first */
     int64_t first_ns, last_ns; /* when they were sent */
 };
@@ -204,7 +204,7 @@ struct report_trouble {
     struct report_failed failed[REPORT_LEVELS];
     bool told_later; /* its client was, see later.h */
     struct report_callback callback;
-    struct report_before_all before;
+    struct report_begun begun;
     struct report_hung hung[2]; /* towards the client, the server */
     /* Calls without Reply that offer REPORT_LARGE and more in Write chunks: the most, and when the
      * first was sent; 0: there is none */

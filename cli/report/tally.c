@@ -267,16 +267,16 @@ static void note_offered(struct report_tally *tally, const struct rpcrdma_transa
 
 static void note_before(struct report_tally *tally, const struct rpcrdma_transaction *t)
 {
-    struct report_before_all *before = &report_trouble(tally)->before;
+    struct report_begun *begun = &report_trouble(tally)->begun;
     bool followed = t->reply.first_frame != 0;
     int64_t sent_ns = followed ? t->reply.first_time_ns : t->reply_time_ns;
 
-    if (before->replies == 0 || sent_ns < before->first_ns) {
-        before->first_ns = sent_ns;
-        before->frame = followed ? t->reply.first_frame : t->reply_frame;
+    if (begun->replies == 0 || sent_ns < begun->first_ns) {
+        begun->first_ns = sent_ns;
+        begun->frame = followed ? t->reply.first_frame : t->reply_frame;
     }
-    before->last_ns = before->replies == 0 ? sent_ns : MAX(before->last_ns, sent_ns);
-    before->replies++;
+    begun->last_ns = begun->replies == 0 ? sent_ns : MAX(begun->last_ns, sent_ns);
+    begun->replies++;
 }
 
 /* Its Call was sent before the capture began, or is missing from it. */

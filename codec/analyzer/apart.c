@@ -17,7 +17,7 @@ enum {
 #define OLD_NS INT64_C(60000000000) /* what waits for so long gives its place away */
 #define LEAST_NS INT64_C(100000)    /* queues of one port are less apart */
 /* So far apart an answer still counts as behind what it answers: FLOW_REORDER_NS of flow/context,
- * LATE_NS of net/iwarp/tcp_late.c */
+ * LATE_NS of net/iwarp/tcp_late.c, which are their parts' own */
 #define ORDERED_NS INT64_C(20000000)
 #define ORDERED_TCP_NS INT64_C(10000000)
 
@@ -29,6 +29,7 @@ enum apart_state {
     APART_STATES,
 };
 
+/* Without a key: where packets are made to meet, they take each other's places in one bucket. */
 static uint64_t mix(uint64_t hash, uint64_t with)
 {
     hash = (hash ^ with) * UINT64_C(0x9e3779b97f4a7c15);

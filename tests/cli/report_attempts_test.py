@@ -115,9 +115,9 @@ class Attempts(CommandTest):
             cause, = report['causes']
             self.assertEqual((cause['cause'], cause['confidence']),
                              ('connection-failed', 'medium') if kept else ('server-restarted', 'high'))
-            self.assertIn('Connection 1 was closed by the server, the server refused 2 attempts, as nothing listened there, and after '
-                          "6.0 s accepted connection 4, where the client's session went on: it was not restarted, but its adapter "
-                          'was gone, or did not listen for RDMA.' if kept else
+            self.assertIn('The server did not listen for RDMA: connection 1 was closed by the server, the server refused 2 attempts, as '
+                          "nothing listened there, and after 6.0 s accepted connection 4, where the client's session went on: it was not "
+                          'restarted, but its adapter or its RDMA port was gone.' if kept else
                           'The server was restarted: connection 1 was closed by the server, the server refused 2 attempts', cause['text'])
 
     def test_asked_too_late(self):
