@@ -309,6 +309,7 @@ struct report_tally {
     struct report_whole whole;
     uint32_t passed[2]; /* see report_connection */
     enum report_session session;
+    bool begun_fast; /* a Call of before the capture began was answered soon; see report_begun */
 };
 
 /* Why one that has ended is kept. */

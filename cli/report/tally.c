@@ -265,12 +265,28 @@ static void note_offered(struct report_tally *tally, const struct rpcrdma_transa
     trouble->offered = MAX(trouble->offered, (uint32_t)MIN(t->write_chunk_room, UINT32_MAX));
 }
 
-static void note_before(struct report_tally *tally, const struct rpcrdma_transaction *t)
+/* The connection was there when the capture began, and this is slow. Of others nothing is kept:
+ * where the capture begins in the middle, most connections have such Replies. */
+static bool begun_slowly(const struct report *r, const struct rpcrdma_connection *c,
+                         int64_t sent_ns)
 {
-    struct report_begun *begun = &report_trouble(tally)->begun;
+    return time_less(sent_ns, c->first_time_ns) >= r->slow_ns &&
+           time_less(c->first_time_ns, r->pipeline->clock.start_ns) < SECOND;
+}
+
+static void note_before(const struct report *r, struct report_tally *tally,
+                        const struct rpcrdma_transaction *t)
+{
     bool followed = t->reply.first_frame != 0;
     int64_t sent_ns = followed ? t->reply.first_time_ns : t->reply_time_ns;
+    struct report_begun *begun;
 
+    if (!tally->trouble || tally->trouble->begun.replies == 0) {
+        tally->begun_fast |= !begun_slowly(r, t->connection, sent_ns);
+        if (tally->begun_fast)
+            return;
+    }
+    begun = &report_trouble(tally)->begun;
     if (begun->replies == 0 || sent_ns < begun->first_ns) {
         begun->first_ns = sent_ns;
         begun->frame = followed ? t->reply.first_frame : t->reply_frame;
@@ -289,7 +305,7 @@ static void note_no_call(struct report *r, struct report_tally *tally,
     if (t->call_frame != 0 || transaction_is_callback(t))
         return;
     if (!answered && t->connection->life.established_frame == 0) {
-        note_before(tally, t);
+        note_before(r, tally, t);
         return;
     }
     if (r->no_call_since++ == 0)
