@@ -106,7 +106,7 @@ static void doubt(const struct report *r, struct report_cause *cause)
 
 void causes_of_clocks(struct report *r)
 {
-    if (r->pipeline->apart.too_far)
+    if (report_times_wrong(r))
         differ(r);
     if (r->pipeline->apart.ns < DOUBTED_NS)
         return;

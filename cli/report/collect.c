@@ -84,6 +84,11 @@ int64_t report_silent_ns(const struct report *r)
     return r->pipeline->end_known ? time_less(r->pipeline->end_ns, r->pipeline->clock.now_ns) : 0;
 }
 
+bool report_times_wrong(const struct report *r)
+{
+    return r->pipeline->apart.too_far;
+}
+
 int64_t report_span_ns(const struct report *r)
 {
     int64_t span = time_less(r->pipeline->clock.now_ns, r->pipeline->clock.start_ns);

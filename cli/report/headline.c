@@ -96,7 +96,7 @@ static void healthy(const struct report *r, char *text, size_t size)
 
 void report_headline(const struct report *r, char *text, size_t size)
 {
-    if (r->undecided && r->pipeline->apart.too_far)
+    if (r->undecided && report_times_wrong(r))
         snprintf(text, size,
                  "Undecided: the clocks of the two directions differ by %.3f ms or more (%" PRIu64
                  " RPC%s).",
@@ -283,7 +283,7 @@ void report_time(const struct report *r, char text[REPORT_TIME])
     int at;
 
     text[0] = '\0';
-    if ((all <= 0 && r->n_cut + r->n_apart == 0) || r->pipeline->apart.too_far)
+    if ((all <= 0 && r->n_cut + r->n_apart == 0) || report_times_wrong(r))
         return;
     at = concerned(r, text, REPORT_TIME);
     if (r->n_cut > 0)

@@ -84,7 +84,10 @@ static void group_table(const struct report *r, struct out *out, const char *nam
 void html_groups(const struct report *r, struct out *out)
 {
     out_literal(out, "<h2>Operations</h2>\n<p class=\"dim\">By total time; latency, and the "
-                     "phases and stall of its mean, in ms.</p>\n");
+                     "phases and stall of its mean, in ms.");
+    if (report_times_wrong(r))
+        out_literal(out, " All times are wrong: the clocks of the two directions differ.");
+    out_literal(out, "</p>\n");
     group_table(r, out, "operation", r->operations);
     out_literal(out, "<h2>Clients</h2>\n");
     group_table(r, out, "client", r->clients);

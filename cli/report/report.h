@@ -362,6 +362,9 @@ uint64_t report_gaps(const struct report *report, uint64_t *frame);
 
 /* What the capture lasts: 0 where its clock was set back by more. */
 int64_t report_span_ns(const struct report *report);
+
+/* Whether the two directions' clocks differ by so much that no time between them is known. */
+bool report_times_wrong(const struct report *report);
 /* At its end: when the capture ended, which may be later than its last packet by: */
 int64_t report_now_ns(const struct report *report);
 int64_t report_silent_ns(const struct report *report); /* 0: or that is not known */

@@ -225,7 +225,8 @@ static void slowest(const struct report *r, struct out *out)
     enum { SHOWN = 5, NAME = 30 };
     char name[NAME + 1];
 
-    report_title(out, "SLOWEST RPCS");
+    report_title(out, report_times_wrong(r) ? "SLOWEST RPCS (times are wrong: two clocks)"
+                                            : "SLOWEST RPCS");
     for (unsigned i = 0; i < r->n_slowest && i < SHOWN; i++) {
         const struct report_rpc *one = &r->slowest[i];
         char path[64], phases[256];

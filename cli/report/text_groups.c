@@ -155,7 +155,9 @@ void report_text_groups(const struct report *r, struct out *out)
 {
     double span = (double)report_span_ns(r) / 1e9;
 
-    report_title(out, "OPERATIONS (by total time; latency and the phases of its mean in ms)");
+    report_title(out, report_times_wrong(r)
+                          ? "OPERATIONS (by total time; all times in ms are wrong: two clocks)"
+                          : "OPERATIONS (by total time; latency and the phases of its mean in ms)");
     groups_sort(r->operations, GROUPS_BY_TIME);
     both(r->operations, OPERATIONS, span, out, "operation");
     report_title(out, "CLIENTS");

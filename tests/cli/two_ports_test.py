@@ -142,6 +142,8 @@ class TwoPorts(CommandTest):
             text = self.run_command('report', '-q', path)
             self.assertIn('clocks-differ', text)
             self.assertNotIn('RPCs took', text)  # there is no such time
+            self.assertIn('all times in ms are wrong: two clocks', text)
+            self.assertIn('SLOWEST RPCS (times are wrong: two clocks)', text)
 
     def test_advice(self):
         """Who makes the times earlier as it says has the report of the packets as they passed."""
