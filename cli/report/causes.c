@@ -294,7 +294,7 @@ static void never_answered(struct report *r, const struct report_connection *c, 
 
 static void unanswered(struct report *r, const struct report_connection *c)
 {
-    if (report_end_told(c)) /* nobody could answer them any more */
+    if (report_end_told(c) || report_never_set_up(c)) /* nobody could answer them */
         return;
     if (report_server_held(c))
         given_up(r, c);

@@ -38,6 +38,10 @@ bool report_refused(const struct rpcrdma_connection *c);
 /* ... and not by what listens there (REJ, consumer reject), which may have been asked too late. */
 bool report_nothing_listened(const struct rpcrdma_connection *c);
 
+/* causes_set_up.c: the server did not get to know for long that it was set up, and answered
+ * nothing on it: no Call had reached what answers. */
+bool report_never_set_up(const struct report_connection *c);
+
 /* causes_held.c: the path was in order and the server had the Calls: it did not answer, until the
  * client gave up. */
 bool report_server_held(const struct report_connection *c);

@@ -20,7 +20,7 @@ static bool has_held(const struct report_connection *c)
     const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
     const struct rpcrdma_silence *silence = c->pub.life.silence;
 
-    return own->held > 0 && own->held >= own->calls &&
+    return own->held > 0 && own->held >= own->calls && !report_never_set_up(c) &&
            silence[0].transmissions + silence[1].transmissions == 0;
 }
 

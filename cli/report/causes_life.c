@@ -249,11 +249,16 @@ static void client_gave_up(struct report *r, const struct report_connection *c)
 
 void causes_of_life(struct report *r, const struct report_connection *c)
 {
+    const unsigned told = r->n_causes;
+
     if (c->trouble.resent > 0 && c->trouble.resent_after_ns >= SECOND) /* else nobody noticed */
         connection_failed(r, c);
+    causes_of_late_set_up(r, c);
     causes_of_left(r, c);
     causes_of_lost(r, c);
     client_gave_up(r, c);
     causes_of_lost_state(r, c);
     causes_of_client_restart(r, c);
+    if (r->n_causes == told)
+        causes_of_slow_set_up(r, c);
 }

@@ -16,6 +16,12 @@ bool causes_of_held_calls(struct report *r, const struct report_connection *c);
  * nothing says so. */
 const char *report_maybe_held(const struct report *r, const struct report_connection *c);
 
+/* causes_set_up.c: the server did not get to know for long that it was set up. */
+void causes_of_late_set_up(struct report *r, const struct report_connection *c);
+/* causes_set_up.c: it was set up in the end, after more than one request, and no other rule tells
+ * of it. */
+void causes_of_slow_set_up(struct report *r, const struct report_connection *c);
+
 /* causes_left.c: it takes the place of another one, and no Call was seen on both. */
 void causes_of_left(struct report *r, const struct report_connection *c);
 

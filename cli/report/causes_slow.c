@@ -78,14 +78,15 @@ static bool doubt_what_stood_still(const struct report_slow *slow,
     return true;
 }
 
-/* Few, of no more than a sender waits before it sends again, and in all of them the Reply may have
- * been lost before it came here, and passed when it was sent again. */
+/* Few, of no more than a sender goes on to send again (seven times, some seconds apart), and in all
+ * of them the Reply may have been lost before it came here, and passed when it was sent again. */
 static bool may_be_lost(const struct report *r, const struct report_slow *slow)
 {
     enum { FEW = 2, SHARE = 20 };
+    const int64_t longest_ns = 30 * SECOND;
 
     return slow->alone == slow->rpcs && (slow->rpcs <= FEW || slow->rpcs * SHARE <= r->rpcs) &&
-           slow->ns / (int64_t)slow->rpcs < REPORT_A_WHILE_NS;
+           slow->ns / (int64_t)slow->rpcs < longest_ns;
 }
 
 /* When half of these Calls and more arrived is not known. */

@@ -9,6 +9,9 @@
 
 /* slow.c: the slowest of all; and at which end it took long, if it did */
 void report_note_slowest(struct report *r, const struct rpc *rpc);
+/* How long a Call without Reply was under way: until its connection was closed, or until the last
+ * packet of one that another took the place of. */
+int64_t report_waited_ns(const struct report *r, const struct rpcrdma_transaction *t);
 void report_note_responder(struct report *r, const struct rpcrdma_transaction *t);
 /* and packets towards that end were sent again then, which may explain it */
 void report_note_loss(struct report_trouble *trouble, int end, int64_t time_ns);

@@ -9,10 +9,20 @@
 
 #define SECOND INT64_C(1000000000)
 
+int64_t report_waited_ns(const struct report *r, const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_connection *c = t->connection;
+    int64_t until_ns = c->life.ended != RPCRDMA_ENDED_NOT ? c->life.ended_ns
+                       : c->life.next != 0                ? c->last_time_ns
+                                                          : report_now_ns(r);
+
+    return time_less(until_ns, t->call_time_ns);
+}
+
 void report_note_slowest(struct report *r, const struct rpc *rpc)
 {
     const struct rpcrdma_transaction *t = rpc->transaction;
-    int64_t latency = t->has_latency ? t->latency_ns : time_less(report_now_ns(r), t->call_time_ns);
+    int64_t latency = t->has_latency ? t->latency_ns : report_waited_ns(r, t);
     struct report_rpc *last = &r->slowest[REPORT_SLOWEST - 1];
     char title[TRANSACTION_NAME], path[NFS_PATH];
     unsigned at;
@@ -258,26 +268,38 @@ void report_note_loss(struct report_trouble *trouble, int end, int64_t time_ns)
     }
 }
 
+/* How long the server did not know the connection to be set up, from the Call's arrival on: its
+ * adapter acknowledges Calls meanwhile, and it takes none. */
+static int64_t not_set_up_ns(const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_life *life = &t->connection->life;
+    int64_t arrived_ns = time_plus(t->call_time_ns, t->phases.call_ns);
+
+    if (life->accepted_again == 0 || transaction_is_callback(t))
+        return 0;
+    return CLAMP(time_less(life->accepted_again_ns, arrived_ns), 0, t->phases.server_ns);
+}
+
 /* What it took while its adapter was silent, too, is no time of the server's. */
 static int64_t own_ns(const struct rpcrdma_transaction *t)
 {
-    return t->phases.server_ns - t->phases.server_waiting_ns;
+    return t->phases.server_ns - MAX(t->phases.server_waiting_ns, not_set_up_ns(t));
 }
 
 static void note_slow_server(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
     struct report_trouble *trouble = tally ? report_trouble(tally) : NULL;
-    int64_t resent_ns;
+    int64_t resent_ns, ns = t->phases.server_ns - not_set_up_ns(t);
 
-    if (!trouble || t->phases.server_ns < SECOND)
+    if (!trouble || ns < SECOND)
         return;
     resent_ns = MAX(trouble->resent_packets_ns[0], trouble->resent_packets_ns[1]);
     if (time_less(t->call_time_ns, resent_ns) > REPORT_LOSSES_NS) {
         let_age(trouble, t->reply_time_ns);
-        note_slow_responder(r, &trouble->slow_apart[2], t, t->phases.server_ns);
+        note_slow_responder(r, &trouble->slow_apart[2], t, ns);
     } else {
-        note_slow_responder(r, &trouble->slow_server, t, t->phases.server_ns);
+        note_slow_responder(r, &trouble->slow_server, t, ns);
     }
 }
 

@@ -197,9 +197,7 @@ static void note_callback(struct report *r, struct report_tally *tally,
                           const struct rpcrdma_transaction *t)
 {
     bool none = report_has_no_reply(t);
-    int64_t ns = t->has_latency ? t->latency_ns
-                 : none         ? time_less(report_now_ns(r), t->call_time_ns)
-                                : 0;
+    int64_t ns = t->has_latency ? t->latency_ns : none ? report_waited_ns(r, t) : 0;
 
     if (ns >= SECOND && ns > report_trouble(tally)->callback.ns)
         tally->trouble->callback =

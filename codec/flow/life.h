@@ -49,6 +49,9 @@ struct rpcrdma_life {
     uint32_t first_xid;         /* of the client's first Call, */
     uint32_t last_xid;          /* and of its latest, sent at last_call_ns */
     uint32_t unheard;           /* of `requests`: sent again after a REP, before any RTU */
+    uint32_t accepted_again;    /* how often the REP was sent again behind an RTU, which the server
+                                 * had not got, up to ... */
+    int64_t accepted_again_ns;  /* ... the last of these */
     uint64_t established_frame; /* REP, then RTU; MPA Reply. 0: not seen */
     int64_t established_ns;
     uint64_t ended_frame;

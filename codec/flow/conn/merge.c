@@ -74,6 +74,10 @@ static void merge_set_up(struct rpcrdma_life *into, const struct rpcrdma_life *f
         into->previous = from->previous;
         into->down_since_ns = from->down_since_ns;
     }
+    if (into->accepted_again == 0) {
+        into->accepted_again = from->accepted_again;
+        into->accepted_again_ns = from->accepted_again_ns;
+    }
     if (into->established_frame == 0) {
         into->established_frame = from->established_frame;
         into->established_ns = from->established_ns;

@@ -333,6 +333,19 @@ static bool accepted_again(const struct flow_conn *conn, const struct rpcrdma_op
     return conn && conn->has_comm_id[1] && conn->comm_id[1] == op->connect->local_comm_id;
 }
 
+/* The REP once more, long after the RTU: its sender, which takes no message until then, has not got
+ * it. Just after it, it is a copy from a second place of capture. */
+static void note_accepted_again(struct flow_conn *conn, const struct rpcrdma_op *op)
+{
+    struct rpcrdma_life *life = &conn->pub.life;
+
+    if (replayed(op) || !conn->pub.established ||
+        op->time_ns - life->established_ns < (int64_t)COPY_NS)
+        return;
+    life->accepted_again++;
+    life->accepted_again_ns = op->time_ns;
+}
+
 /* The REQ was not captured: its sender's QP is for inference to find. NULL: no memory. */
 static struct flow_conn *accepted_alone(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
@@ -383,8 +396,10 @@ static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_o
     struct flow_conn *conn = by_comm_id(conns, &op->dst, &op->src, c->remote_comm_id);
     struct flow_direction *dir;
 
-    if (accepted_again(conn, op))
+    if (accepted_again(conn, op)) {
+        note_accepted_again(conn, op);
         return NULL;
+    }
     dir = began_before(conns, conn, op);
     if (dir) {
         conn_pair(conns, conn->dir[0], dir);
@@ -506,7 +521,8 @@ struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *
         conn = find(conns, op, &sender);
         if (conn && !(replayed(op) && conn->pub.established)) {
             flow_conn_touch(conns, conn);
-            conn_established(conns, conn);
+            if (!conn->pub.established)
+                conn_established(conns, conn);
             conn->pub.established = true;
             conn_pair_accepted(conns, conn);
         }

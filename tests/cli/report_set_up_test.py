@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of connections that take long to be set up, and of what an end did not take although it arrived."""
+import struct
+import unittest
+
+from conversation import ConversationTest
+import cm
+import roce
+import rule_talk
+
+MS, SECOND = 10**6, 10**9
+
+
+def again(c, at, after_ns):
+    """That packet once more."""
+    c.clock.now += after_ns
+    c.packets.append(c.packets[at]._replace(time_ns=c.clock.tick()))
+
+
+class SetUp(ConversationTest):
+    def causes(self, talk):
+        return self.report(talk)['causes']
+
+    def test_rtu_lost(self):
+        """The RTU does not reach the server, which says its REP again; its adapter acknowledges the Call. No server is slow
+        then, but for what it takes from its last REP on."""
+        for slow in (0, 3):
+            def talk(c, _, slow=slow):
+                c.begin()
+                xid = c.call(rule_talk.NULL)
+                for _ in range(4):
+                    again(c, 1, 4 * SECOND)
+                    again(c, 2, MS)
+                c.clock.now += slow * SECOND
+                c.reply(xid)
+                c.null()
+                c.talk.disconnect()
+            causes = self.causes(talk)
+            self.assertEqual([one['cause'] for one in causes], ['connection-failed'] + ['slow-server'] * (slow > 0), causes)
+            self.assertIn("Connection 1 was set up late at the server: it sent its REP again 4 times in 16.0 s, as the client's "
+                          'RTU did not reach it.', causes[0]['text'])
+            self.assertEqual((causes[0]['confidence'], causes[0]['frame']), ('medium', 3))
+            self.assertAlmostEqual(causes[0]['cost_ns'], 16 * SECOND, delta=SECOND / 10)
+            self.assertIn('frame 3: established', self.run_command('connections', '-V', self.path))
+
+    def test_rtu_never_there(self):
+        """The client gives up. No Call reached the server's program, though its adapter acknowledged it."""
+        def talk(c, _):
+            c.begin()
+            xid = c.call(rule_talk.NULL)
+            for _ in range(14):
+                again(c, 1, 4 * SECOND)
+            c.talk.disconnect()
+            one = c.beside(2)
+            one.xid = c.xid
+            one.reply(one.call(rule_talk.NULL, xid=xid))
+            one.null()
+        causes = self.causes(talk)
+        self.assertEqual({one['cause'] for one in causes}, {'connection-failed'}, causes)
+        self.assertIn('1 Call had no Reply.', [one['text'] for one in causes if 'set up late' in one['text']][0])
+        self.assertNotIn('The server is at fault', str(causes))
+
+    def test_copies(self):
+        """The REP and the RTU at a second place of capture."""
+        def talk(c, _):
+            c.begin()
+            again(c, 1, 0)
+            again(c, 2, 0)
+            for _ in range(5):
+                c.null()
+        self.assertEqual(self.causes(talk), [])
+
+    def test_request_again(self):
+        """The set-up takes long, as the REQ or the REP is lost; nothing was there before."""
+        for answered, words in ((False, 'and none of the first 3 was answered'),
+                                (True, "3 of these behind the server's REP, which did not reach the client")):
+            def talk(c, _, answered=answered):
+                c.begin()
+                request, accept, ready = c.packets
+                c.packets[:] = [request] + [accept] * answered
+                for _ in range(3):
+                    again(c, 0, 6 * SECOND)
+                c.packets += [one._replace(time_ns=c.clock.tick()) for one in (accept, ready)]
+                for _ in range(5):
+                    c.null()
+                c.talk.disconnect()
+            cause, = self.causes(talk)
+            self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'))
+            self.assertIn(f'Connection 1 took 18.0 s to be set up: the client sent its REQ 4 times, {words}.', cause['text'])
+            self.assertAlmostEqual(cause['cost_ns'], 18 * SECOND, delta=SECOND / 10)
+
+    def test_soon(self):
+        """One request more, and soon."""
+        def talk(c, _):
+            c.begin()
+            request, accept, ready = c.packets
+            c.packets[:] = [request]
+            again(c, 0, 500 * MS)
+            c.packets += [one._replace(time_ns=c.clock.tick()) for one in (accept, ready)]
+            c.null()
+        self.assertEqual(self.causes(talk), [])
+
+
+class NoReply(ConversationTest):
+    def test_until_closed(self):
+        """A Call without Reply was under way until its connection was closed, however long the capture goes on."""
+        def talk(c, _):
+            c.null()
+            c.call(rule_talk.NULL)
+            c.clock.now += 3 * SECOND
+            c.talk.disconnect()
+            one = c.beside(2)
+            one.null()
+            one.clock.now += 60 * SECOND
+            one.null()
+        self.assertRegex(self.run_command('report', self.captured(talk)), r'\b30\d\d\.\d+ ms and no Reply')
+
+    def test_reply_lost_before_it_came_here(self):
+        """One slow RPC alone, for no longer than a sender goes on: its Reply may have been lost. After a longer time not."""
+        for seconds, doubted in ((14, True), (40, False)):
+            def talk(c, _, seconds=seconds):
+                for _ in range(8):
+                    c.null()
+                xid = c.call(rule_talk.NULL)
+                c.clock.now += seconds * SECOND
+                c.reply(xid)
+            cause, = self.report(talk)['causes']
+            self.assertEqual((cause['cause'], cause['confidence']), ('slow-server', 'medium' if doubted else 'high'))
+            self.assertEqual('this one may have been lost before the place of capture' in cause.get('against', ''), doubted)
+
+
+if __name__ == '__main__':
+    unittest.main()
