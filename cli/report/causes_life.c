@@ -216,6 +216,27 @@ static void connection_failed(struct report *r, const struct report_connection *
         report_server_restarted(r, &f.restart, cause->time_ns, "");
 }
 
+/* The last Call there was answered, as all were, and is the first on the next connection: the
+ * client acknowledged the Reply and did not take it. */
+static bool not_taken(const struct report_connection *was, const struct report_connection *c)
+{
+    return was->pub.life.last_xid == c->pub.life.first_xid && report_unanswered(was) == 0;
+}
+
+static void tell_not_taken(struct report_cause *cause, const struct report_connection *was,
+                           const struct report_connection *c)
+{
+    cause->confidence = CONFIDENCE_HIGH;
+    cause->rpcs = 1;
+    report_cause_lasted(cause, REPORT_FAILED_ADAPTER, cause->since_ns, cause->until_ns);
+    snprintf(cause->text, sizeof(cause->text),
+             "Connection %u failed: its last Call was answered, and the client sent it again on "
+             "connection %u, after %.1f s of silence. It had acknowledged the Reply and not taken "
+             "it: its adapter did not tell that the Call was sent (its Ack may be lost), or that "
+             "the Reply had come.",
+             (unsigned)was->pub.number, (unsigned)c->pub.number, report_seconds(cause->time_ns));
+}
+
 /* The client closed a connection after silence, and opened another one for the same mount at once:
  * what it had sent meanwhile, or the answers, did not come through. */
 static void client_gave_up(struct report *r, const struct report_connection *c)
@@ -238,6 +259,10 @@ static void client_gave_up(struct report *r, const struct report_connection *c)
     cause->time_ns = silent;
     report_cause_lasted(cause, REPORT_FAILED_PATH, ended->ended_ns - silent, ended->ended_ns);
     cause->frame = c->pub.first_frame;
+    if (not_taken(was, c)) {
+        tell_not_taken(cause, was, c);
+        return;
+    }
     snprintf(cause->text, sizeof(cause->text),
              "Connection %u failed: after %.1f s of silence the client closed it and opened "
              "connection %u in its place at once. What was sent meanwhile did not come to the "

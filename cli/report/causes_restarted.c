@@ -307,21 +307,43 @@ struct report_restart report_restart(const struct report *r, const struct report
     return found;
 }
 
-/* Others went on: the server dropped the state of this client alone. */
-static void state_dropped(struct report *r, guint survived)
+/* Others went on (`survived`), or the client did not answer for longer than a lease: the server
+ * dropped the state of this client alone. False: there is no cause that it could be told with. */
+static bool state_dropped(struct report *r, guint survived)
 {
     struct report_cause *cause = r->n_causes > 0 ? &r->causes[r->n_causes - 1] : NULL;
     const struct report_trouble *trouble = &r->about->trouble;
     size_t at = cause ? strlen(cause->text) : 0;
+    char why[128];
 
-    if (cause && cause->of == r->about && cause->id == CAUSE_CONNECTION_FAILED &&
-        trouble->stale > 0)
-        snprintf(cause->text + at, sizeof(cause->text) - at,
-                 " Then the server did not know the client's state any more: %" PRIu64
-                 " answer%s, from frame %" PRIu64 " on. It was not restarted, as %u other "
-                 "connection%s to it went on; the lease ran out, most likely.",
-                 trouble->stale, plural(trouble->stale), trouble->stale_frame, survived,
-                 survived == 1 ? "" : "s");
+    if (!cause || cause->of != r->about || cause->id != CAUSE_CONNECTION_FAILED ||
+        trouble->stale == 0)
+        return false;
+    if (survived > 0)
+        snprintf(why, sizeof(why),
+                 "It was not restarted, as %u other connection%s to it went on; the lease ran out, "
+                 "most likely.",
+                 survived, survived == 1 ? "" : "s");
+    else
+        snprintf(why, sizeof(why),
+                 "The lease of the client, which did not answer, ran out, most likely.");
+    snprintf(cause->text + at, sizeof(cause->text) - at,
+             " Then the server did not know the client's state any more: %" PRIu64
+             " answer%s, from frame %" PRIu64 " on. %s",
+             trouble->stale, plural(trouble->stale), trouble->stale_frame, why);
+    return true;
+}
+
+/* From what was heard of the client last to this connection, if it did not answer the server at the
+ * end of the one before. 0: it did, or that is not kept. */
+static int64_t unheard_ns(const struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *was = report_before(r, c).was;
+    int client = was ? 1 - report_server_end(&was->pub) : 0;
+
+    return was && client_was_silent(was) && was->pub.life.silence[client].heard_ns > 0
+               ? time_less(c->pub.first_time_ns, was->pub.life.silence[client].heard_ns)
+               : 0;
 }
 
 /* The client was `away_ns` without a connection; `and`: what else is known. */
@@ -337,6 +359,8 @@ struct report_cause *report_server_restarted(struct report *r, const struct repo
         state_dropped(r, survived);
         return NULL;
     }
+    if (!restart->refused && unheard_ns(r, r->about) > LEASE_NS && state_dropped(r, 0))
+        return NULL;
     cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
                              restart->stale > 0 && !lease ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     cause->rpcs = restart->stale;
@@ -426,6 +450,16 @@ const struct report_connection *report_left_by_client(const struct report *r,
     return was;
 }
 
+/* What was answered last there was an error below NFS, such as AUTH_BADCRED: Linux closes the
+ * connection for that, and asks again on another one. `rpcs-failed` tells. */
+static bool closed_for_an_error(const struct report_connection *c)
+{
+    const struct report_failed *failed = &c->trouble.failed[REPORT_BELOW_NFS];
+
+    return failed->rpcs > 0 && failed->last_ns >= c->answers.last_ns &&
+           time_less(c->pub.life.ended_ns, failed->last_ns) < SECOND;
+}
+
 void causes_of_client_restart(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *was = report_left_by_client(r, c);
@@ -435,7 +469,8 @@ void causes_of_client_restart(struct report *r, const struct report_connection *
     struct report_cause *cause;
     guint beside;
 
-    if (!was || gap < SECOND || ended->ended_ns - ended->last_call_ns > IDLE_NS)
+    if (!was || gap < SECOND || ended->ended_ns - ended->last_call_ns > IDLE_NS ||
+        closed_for_an_error(was))
         return;
     cause = report_cause_add(r, CAUSE_CLIENT_RESTARTED, CONFIDENCE_MEDIUM);
     cause->time_ns = gap;

@@ -7,8 +7,10 @@ from conversation import ConversationTest
 import cm
 import roce
 import rule_talk
+import rules_nfs4
 
 MS, SECOND = 10**6, 10**9
+BAD_SESSION = rules_nfs4.results([struct.pack('>II', rules_nfs4.SEQUENCE, 10052)], 10052)
 
 
 def again(c, at, after_ns):
@@ -99,6 +101,67 @@ class SetUp(ConversationTest):
             c.packets += [one._replace(time_ns=c.clock.tick()) for one in (accept, ready)]
             c.null()
         self.assertEqual(self.causes(talk), [])
+
+
+class NotTaken(ConversationTest):
+    def test_answered_and_sent_again(self):
+        """The Reply is acknowledged, and a minute later the client sends the Call again on another connection. Another Call
+        there tells nothing of that."""
+        for same in (True, False):
+            def talk(c, _, same=same):
+                c.null()
+                xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+                c.clock.now += 60 * SECOND
+                c.talk.disconnect()
+                one = c.beside(2)
+                one.xid = xid
+                one.reply(one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid if same else None),
+                          bytes(4) + rule_talk.ATTRIBUTES)
+                one.null()
+            cause, = self.report(talk)['causes']
+            self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs']),
+                             ('connection-failed', 'high' if same else 'medium', int(same)))
+            self.assertEqual('It had acknowledged the Reply and not taken it' in cause['text'], same)
+            self.assertEqual('no Call was seen on both' in cause.get('against', ''), not same)
+
+    def test_lease(self):
+        """The client does not answer the server for longer than a lease, and the server does not know it afterwards: that is no
+        restart. After a shorter time it is one."""
+        for away, restarted in ((40, False), (12, True)):
+            def talk(c, _, away=away):
+                c.null()
+                c.null()
+                xid = c.call(rule_talk.NULL)
+                c.reply(xid)
+                c.packets.pop() # its Ack
+                for _ in range(5):
+                    again(c, -1, 2 * SECOND)
+                c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+                c.clock.now += (away - 10) * SECOND
+                one = c.beside(2)
+                one.xid = c.xid
+                for _ in range(3):
+                    one.reply(rules_nfs4.call(one), BAD_SESSION)
+            causes = self.report(talk)['causes']
+            self.assertEqual('server-restarted' in [one['cause'] for one in causes], restarted, causes)
+            self.assertEqual('The lease of the client, which did not answer, ran out, most likely.' in str(causes), not restarted)
+
+    def test_denied(self):
+        """Linux closes a connection on which its Call was denied, and asks again on another one: nothing was restarted."""
+        for deny in (True, False):
+            def talk(c, _, deny=deny):
+                for number in range(1, 6):
+                    one = c.beside(number) if number > 1 else c
+                    one.xid = c.xid + number
+                    xid = one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                    if deny: # MSG_DENIED, AUTH_ERROR, AUTH_BADCRED
+                        one.reply(xid, payload=struct.pack('>5I', xid, 1, 1, 1, 1))
+                    else:
+                        one.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+                    one.talk.disconnect()
+                    c.clock.now += 2 * SECOND
+            self.assertEqual({one['cause'] for one in self.report(talk)['causes']}, {'rpcs-failed' if deny else 'client-restarted'})
 
 
 class NoReply(ConversationTest):
