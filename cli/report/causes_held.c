@@ -182,5 +182,9 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
         c->trouble.resent_after_ns >= REPORT_RESEND_NS)
         return "nothing was retransmitted on it before: the capture lacks packets, and the server "
                "may have had them, and not have answered";
+    if (from && from->has_path[server] && !from->path[server].acknowledged &&
+        from->pub.life.silence[server].transmissions == 0)
+        return "no Acks of Calls were captured: the server may have had them, and not have "
+               "answered, or the client not have taken the Reply";
     return NULL;
 }

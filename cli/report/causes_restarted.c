@@ -350,9 +350,10 @@ static int64_t unheard_ns(const struct report *r, const struct report_connection
 struct report_cause *report_server_restarted(struct report *r, const struct report_restart *restart,
                                              int64_t away_ns, const char *and)
 {
-    bool lease = restart->stale > 0 && !restart->refused && away_ns > LEASE_NS;
     int64_t back_ns = r->about->pub.first_time_ns;
     guint survived = report_survived(r, r->about, time_less(back_ns, away_ns), back_ns);
+    int64_t silent_ns = MAX(away_ns, unheard_ns(r, r->about));
+    bool lease = restart->stale > 0 && !restart->refused && silent_ns > LEASE_NS;
     struct report_cause *cause;
 
     if (survived > 0 && !restart->refused) {
@@ -379,7 +380,7 @@ struct report_cause *report_server_restarted(struct report *r, const struct repo
         snprintf(cause->against, sizeof(cause->against),
                  "the client was away for %.1f s: its lease may have run out, and the server have "
                  "dropped its state for that",
-                 report_seconds(away_ns));
+                 report_seconds(silent_ns));
     if (survived > 0)
         tell_survived(cause, survived);
     return cause;
