@@ -560,6 +560,7 @@ void report_decide(struct report *r)
     causes_of_attempts(r);
     causes_of_held_again(r);
     causes_of_all_not_ready(r);
+    causes_of_all_lost(r);
     causes_of_unanswered(r);
     causes_of_breaks(r);
     causes_of_damage(r);

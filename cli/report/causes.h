@@ -53,6 +53,13 @@ const char *report_maybe_too_large(const struct report_connection *c);
 /* Where a client did so again and again. */
 void causes_of_held_again(struct report *r);
 
+/* causes_path.c: "2 Naks, 1 timeout, 3 packets retransmitted, 2.1 s of waiting in all, ..." */
+enum { REPORT_LOST_ROOM = 200 };
+void report_tell_lost(const struct report_lost *lost, int64_t waited_ns, bool tcp,
+                      char text[REPORT_LOST_ROOM]);
+/* causes_lossy.c: what was lost on many connections of a server is one cause. */
+void causes_of_all_lost(struct report *r);
+
 /* causes_stalled.c: an end stood still, and nothing was lost */
 void causes_of_stalls(struct report *r, const struct report_connection *c);
 
@@ -140,6 +147,10 @@ struct report_join {
 };
 void report_causes_join(struct report *r, const struct report_join *rule);
 void report_causes_replace(struct report_cause *const *all, guint n, const struct report_cause *by);
+
+/* `one` is as sure as half of them are; of one restart, as the surest. */
+void report_causes_judge(struct report_cause *one, struct report_cause *const *all, guint n,
+                         bool restart);
 
 /* The numbers of their connections, in order; the caller's. */
 GArray *report_causes_connections(struct report_cause *const *all, guint n);

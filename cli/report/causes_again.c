@@ -102,26 +102,6 @@ static uint64_t struck(struct report_cause *const *all, guint n)
     return rpcs;
 }
 
-/* As sure as half of them are; of one restart, as the surest. */
-static void judge(struct report_cause *one, struct report_cause *const *all, guint n, bool restart)
-{
-    const struct report_cause *doubtful = NULL;
-    guint sure = 0;
-
-    for (guint i = 0; i < n; i++) {
-        sure += all[i]->confidence == CONFIDENCE_HIGH;
-        if (all[i]->confidence != CONFIDENCE_HIGH && !doubtful)
-            doubtful = all[i];
-    }
-    if (sure * 2 >= n || (restart && sure > 0)) {
-        one->confidence = CONFIDENCE_HIGH;
-        one->against[0] = '\0';
-    } else if (one->confidence == CONFIDENCE_HIGH) {
-        one->confidence = doubtful->confidence;
-        memcpy(one->against, doubtful->against, sizeof(one->against));
-    }
-}
-
 /* Those of one kind. restart: they are of one. */
 static void make_one(const struct report *r, struct report_cause *const *all, guint n, bool restart)
 {
@@ -141,7 +121,7 @@ static void make_one(const struct report *r, struct report_cause *const *all, gu
     /* one Call that came again on one connection after another lasted from its beginning in each */
     if (!restart && time_less(lasted.until_ns, first_until_ns) > lasted.longest_ns / 2)
         together = false;
-    judge(&one, all, n, restart);
+    report_causes_judge(&one, all, n, restart);
     list_connections(&one, all, n, numbers);
     snprintf(one.text, sizeof(one.text),
              "Connections of the same %s %s %s%u times%s, from %.1f s to %.1f s into the "

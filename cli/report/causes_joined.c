@@ -3,6 +3,8 @@
  * tell of them. */
 #include "report/causes.h"
 
+#include <string.h>
+
 #include "times.h"
 
 /* By their beginning where they are of one kind. */
@@ -52,6 +54,26 @@ void report_causes_replace(struct report_cause *const *all, guint n, const struc
     *all[0] = *by;
     for (guint i = 1; i < n; i++)
         all[i]->id = N_CAUSES;
+}
+
+void report_causes_judge(struct report_cause *one, struct report_cause *const *all, guint n,
+                         bool restart)
+{
+    const struct report_cause *doubtful = NULL;
+    guint sure = 0;
+
+    for (guint i = 0; i < n; i++) {
+        sure += all[i]->confidence == CONFIDENCE_HIGH;
+        if (all[i]->confidence != CONFIDENCE_HIGH && !doubtful)
+            doubtful = all[i];
+    }
+    if (sure * 2 >= n || (restart && sure > 0)) {
+        one->confidence = CONFIDENCE_HIGH;
+        one->against[0] = '\0';
+    } else if (one->confidence == CONFIDENCE_HIGH) {
+        one->confidence = doubtful->confidence;
+        memcpy(one->against, doubtful->against, sizeof(one->against));
+    }
 }
 
 static gint by_number(gconstpointer a, gconstpointer b)

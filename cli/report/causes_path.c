@@ -119,15 +119,20 @@ static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_
     return loss;
 }
 
-/* "2 Naks, 1 timeout, " */
-static void tell_asked(const struct loss *loss, bool tcp, char *text, size_t size)
+void report_tell_lost(const struct report_lost *lost, int64_t waited_ns, bool tcp,
+                      char text[REPORT_LOST_ROOM])
 {
-    text[0] = '\0';
+    char naks[32] = "", timeouts[32] = "";
+
     if (!tcp)
-        snprintf(text, size, "%" PRIu64 " Nak%s, ", loss->naks, plural(loss->naks));
-    if (loss->timeouts > 0)
-        snprintf(text + strlen(text), size - strlen(text), "%" PRIu64 " timeout%s, ",
-                 loss->timeouts, plural(loss->timeouts));
+        snprintf(naks, sizeof(naks), "%" PRIu64 " Nak%s, ", lost->naks, plural(lost->naks));
+    if (lost->timeouts > 0)
+        snprintf(timeouts, sizeof(timeouts), "%" PRIu64 " timeout%s, ", lost->timeouts,
+                 plural(lost->timeouts));
+    snprintf(text, REPORT_LOST_ROOM,
+             "%s%s%" PRIu64 " packet%s retransmitted, %.3f s of waiting in all, %.3f s at most",
+             naks, timeouts, lost->packets, plural(lost->packets), report_seconds(waited_ns),
+             report_seconds(lost->longest_ns));
 }
 
 /* What speaks against a loss. */
@@ -158,7 +163,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
     struct report_cause *cause;
     struct loss loss;
-    char asked[80];
+    char told[REPORT_LOST_ROOM];
 
     if (report_stood_silent(c, end))
         leave_out_silence(&until);
@@ -180,13 +185,13 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     cause->time_ns = loss.waited_ns;
     /* or it is a Read request that came again, as its responses were lost */
     cause->frame = a->retransmitted_frame != 0 ? a->retransmitted_frame : back->retransmitted_frame;
-    tell_asked(&loss, tcp, asked, sizeof(asked));
+    cause->has_lost = true;
+    cause->lost = (struct report_lost){loss.naks, loss.timeouts, loss.packets, loss.longest_ns};
+    report_tell_lost(&cause->lost, loss.waited_ns, tcp, told);
     snprintf(cause->text, sizeof(cause->text),
-             "Packets towards the %s%s were lost on the network: %s%" PRIu64
-             " packet%s retransmitted, %.3f s of waiting in all, %.3f s at most (connection %u).",
-             end_called(known, server), tcp || loss.naks > 0 ? "" : ", or answers to them,", asked,
-             loss.packets, plural(loss.packets), report_seconds(loss.waited_ns),
-             report_seconds(loss.longest_ns), (unsigned)c->pub.number);
+             "Packets towards the %s%s were lost on the network: %s (connection %u).",
+             end_called(known, server), tcp || loss.naks > 0 ? "" : ", or answers to them,", told,
+             (unsigned)c->pub.number);
     tell_doubt(&loss, tcp, cause);
 }
 

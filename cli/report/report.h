@@ -122,6 +122,12 @@ struct report_server {
     uint32_t connection[REPORT_LEVELS]; /* of all that failed; 0: of several */
 };
 
+/* What was lost on the way towards an end of a connection, or of several. */
+struct report_lost {
+    uint64_t naks, timeouts, packets; /* packets: retransmitted for it */
+    int64_t longest_ns;               /* that one waited for it */
+};
+
 struct report_cause {
     enum report_cause_id id;
     enum report_confidence confidence;
@@ -130,6 +136,8 @@ struct report_cause {
     bool of_server;                     /* receiver-not-ready: it was; else the client */
     int64_t since_ns, until_ns;         /* of a failure */
     struct report_periods when;         /* of a slow transfer */
+    bool has_lost;                      /* lost-to-...: of one connection */
+    struct report_lost lost;
     const struct report_connection *of; /* NULL: of the whole capture */
     GArray *connections; /* of several causes that are told as one, uint32_t; or NULL */
     uint32_t names;      /* another connection that is not kept; 0: none */

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Packets that were lost on many connections of one server, towards the server or towards its
+ * clients, are one cause: a switch or a port that all of them share loses them, most likely. */
+#include "report/causes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "out/address.h"
+#include "plural.h"
+#include "times.h"
+
+enum { FEW = 3 }; /* so many are told one by one */
+
+static bool concerns(const struct report_cause *cause)
+{
+    return cause->has_lost;
+}
+
+static bool is_tcp(const struct report_cause *cause)
+{
+    return cause->of->pub.carrier == RPCRDMA_CARRIER_IWARP;
+}
+
+/* By the server, and the way. */
+static int compare(const struct report_cause *a, const struct report_cause *b)
+{
+    if (a->id != b->id)
+        return (int)a->id - (int)b->id;
+    if (is_tcp(a) != is_tcp(b))
+        return is_tcp(a) ? 1 : -1;
+    return report_compare_hosts(a->of, b->of, true);
+}
+
+/* How many hosts the clients are. */
+static guint clients(struct report_cause *const *all, guint n)
+{
+    GHashTable *seen = g_hash_table_new(g_bytes_hash, g_bytes_equal);
+    GPtrArray *keys = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
+    guint count;
+
+    for (guint i = 0; i < n; i++) {
+        const struct rpcrdma_address *host = report_host(&all[i]->of->pub, false);
+
+        g_ptr_array_add(keys, g_bytes_new(host, sizeof(*host)));
+        g_hash_table_add(seen, keys->pdata[i]);
+    }
+    count = g_hash_table_size(seen);
+    g_hash_table_destroy(seen);
+    g_ptr_array_free(keys, TRUE);
+    return count;
+}
+
+/* The one of them that waited longest is named. */
+static void add_up(struct report_cause *one, struct report_cause *const *all, guint n)
+{
+    for (guint i = 1; i < n; i++) {
+        one->rpcs += all[i]->rpcs;
+        one->time_ns = time_plus(one->time_ns, all[i]->time_ns);
+        if (all[i]->frame != 0 && (one->frame == 0 || all[i]->frame < one->frame))
+            one->frame = all[i]->frame;
+        one->lost.naks += all[i]->lost.naks;
+        one->lost.timeouts += all[i]->lost.timeouts;
+        one->lost.packets += all[i]->lost.packets;
+        if (all[i]->lost.longest_ns > one->lost.longest_ns) {
+            one->lost.longest_ns = all[i]->lost.longest_ns;
+            one->of = all[i]->of;
+        }
+    }
+}
+
+static void join(const struct report *r, struct report_cause *const *all, guint n)
+{
+    struct report_cause one = *all[0];
+    char told[REPORT_LOST_ROOM], server[ADDRESS_SIZE];
+    guint hosts;
+
+    if (n <= FEW)
+        return;
+    hosts = clients(all, n);
+    report_causes_judge(&one, all, n, false);
+    add_up(&one, all, n);
+    one.connections = report_causes_connections(all, n);
+    one.count = n;
+    server[address_or_name(report_host(&one.of->pub, true), server)] = '\0';
+    report_tell_lost(&one.lost, one.time_ns, is_tcp(&one), told);
+    snprintf(one.text, sizeof(one.text),
+             "Packets towards %s%s were lost on the network, on %s%u connections of %u client%s "
+             "with the server %s: %s (connection %u).",
+             one.id == CAUSE_LOST_TO_SERVER   ? "the server"
+             : one.id == CAUSE_LOST_TO_CLIENT ? "the client"
+                                              : "a peer",
+             one.id == CAUSE_LOST_TO_CLIENT ? plural(hosts) : "",
+             report_not_looked_at(r) > 0 ? "at least " : "", n, hosts, plural(hosts), server, told,
+             (unsigned)one.of->pub.number);
+    report_causes_replace(all, n, &one);
+}
+
+void causes_of_all_lost(struct report *r)
+{
+    static const struct report_join rule = {concerns, compare, join};
+
+    report_causes_join(r, &rule);
+}

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of losses on many connections, and of connections of which no Acks were captured."""
+import unittest
+
+from conversation import ConversationTest
+import roce
+import rule_talk
+
+SECOND = 10**9
+
+
+class Lossy(ConversationTest):
+    def lossy(self, n, clients=1):
+        """n connections, on each of which a Call comes again after 2 s, the last but one after 3 s."""
+        def talk(c, _):
+            for number in range(1, n + 1):
+                one = rule_talk.Conversation(c.packets, number=number, clock=c.clock,
+                                             hosts=(f'192.0.2.{11 + number % clients}', rule_talk.SERVER))
+                one.null()
+                xid = one.call(rule_talk.NULL)
+                one.acknowledge_late((3 if number == n - 1 else 2) * SECOND)
+                one.reply(xid)
+                one.null()
+                one.talk.disconnect()
+        return self.report(talk)['causes']
+
+    def test_few(self):
+        causes = self.lossy(3)
+        self.assertEqual([one['cause'] for one in causes], ['lost-to-server'] * 3, causes)
+
+    def test_many(self):
+        """One cause, which names the connection that waited longest."""
+        for clients, words in ((1, 'on 8 connections of 1 client with'), (4, 'on 8 connections of 4 clients with')):
+            cause, = self.lossy(8, clients)
+            self.assertEqual((cause['cause'], cause['confidence'], cause['count'], cause['connection'], cause['rpcs']),
+                             ('lost-to-server', 'medium', 8, 7, 24))
+            self.assertIn(f'Packets towards the server were lost on the network, {words} the server 192.0.2.1: 0 Naks, '
+                          '8 timeouts, 8 packets retransmitted, 17.0', cause['text'])
+            self.assertIn('s at most (connection 7).', cause['text'])
+            self.assertEqual(cause['connections'], list(range(1, 9)))
+            self.assertIn('no Nak was seen', cause['against'])
+
+
+class NoAcks(ConversationTest):
+    def test_path(self):
+        """A client gives up after 3 s. Where its Call was acknowledged the server did not answer, and where no Acks were
+        captured, nobody knows: the path need not be down."""
+        for acks in (True, False):
+            def talk(c, _, acks=acks):
+                c.null()
+                xid = c.call(rule_talk.NULL)
+                c.clock.now += 3 * SECOND
+                c.talk.disconnect()
+                one = c.beside(2)
+                one.xid = xid
+                one.reply(one.call(rule_talk.NULL, xid=xid))
+                one.null()
+                if not acks:
+                    c.packets[:] = [one for one in c.packets if one.data[42] != roce.ACK]
+            cause, = self.report(talk)['causes']
+            self.assertEqual((cause['cause'], cause['confidence']),
+                             ('unanswered', 'high') if acks else ('connection-failed', 'medium'))
+            self.assertEqual('no Acks of Calls were captured' in cause.get('against', ''), not acks)
+
+
+if __name__ == '__main__':
+    unittest.main()
