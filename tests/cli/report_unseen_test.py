@@ -80,7 +80,7 @@ class Unseen(ConversationTest):
         self.assertEqual(cause['confidence'], 'medium')
         self.assertNotIn('without anything being lost', cause['text'])
         self.assertIn('may have been lost before the place of capture', cause['against'])
-        for of in ((1.5, True), (1.5, False, 20), (15, False)):
+        for of in ((1.5, True), (1.5, False, 20), (40, False)):
             with self.subTest(of=of):
                 cause = self.slow_server(*of)
                 self.assertEqual(cause['confidence'], 'high')
