@@ -108,6 +108,9 @@ struct rpcrdma_op_connect {
     uint16_t reason;             /* REJ */
     const uint8_t *private_data; /* borrowed */
     uint32_t private_caplen, private_len;
+    /* CM: the Ethernet header that the packet begins with, borrowed; NULL: it has another one, or a
+     * tunnel's is outside */
+    const uint8_t *ethernet;
 };
 
 struct rpcrdma_op {

@@ -138,6 +138,8 @@ static const char *reason(const struct failure *f)
 {
     if (f->restart.refused)
         return " Meanwhile connections were refused: nothing listened at the server.";
+    if (f->restart.moved)
+        return " Meanwhile connections were refused, by another host most likely.";
     if (f->stuck_ns > 0 || !f->from || f->others[0] || f->given_up)
         return ""; /* it is not known, or told by others */
     return f->heard ? " Packets of both ends passed until it was closed: the path was not down."
@@ -196,6 +198,8 @@ static struct report_cause *add_failed(struct report *r, const struct report_con
              (unsigned)trouble->resent_from, trouble->resent, plural(trouble->resent),
              trouble->resent == 1 ? "was" : "were", (unsigned)c->pub.number,
              report_seconds(cause->time_ns), reason(f), silent, f->others);
+    if (f->restart.moved && !report_moved(f->from, c)) /* else that is told of this one */
+        report_tell_moved(cause, f->from, f->restart.moved);
     if (maybe)
         snprintf(cause->against, sizeof(cause->against), "%s", maybe);
     return cause;
@@ -286,4 +290,5 @@ void causes_of_life(struct report *r, const struct report_connection *c)
     causes_of_client_restart(r, c);
     if (r->n_causes == told)
         causes_of_slow_set_up(r, c);
+    causes_of_moves(r, c, told);
 }

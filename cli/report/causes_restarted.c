@@ -287,6 +287,7 @@ struct report_restart report_restart(const struct report *r, const struct report
 {
     struct report_restart found = {.since_ns = c->trouble.resent_since_ns,
                                    .until_ns = c->trouble.resent_until_ns};
+    const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
     GHashTableIter each;
     gpointer one;
 
@@ -297,8 +298,13 @@ struct report_restart report_restart(const struct report *r, const struct report
         if (report_compare_hosts(other, c, true) != 0 ||
             (other != c && !began_then(other, &c->trouble)))
             continue;
-        found.refused |= report_nothing_listened(&other->pub) &&
-                         other->pub.first_time_ns <= c->trouble.resent_until_ns;
+        if (report_nothing_listened(&other->pub) &&
+            other->pub.first_time_ns <= c->trouble.resent_until_ns) {
+            if (!report_moved(from, other))
+                found.refused = true;
+            else if (!found.moved || other->pub.number < found.moved->pub.number)
+                found.moved = other;
+        }
         found.stale += other->trouble.stale;
         if (other->trouble.stale > 0 &&
             (found.frame == 0 || other->trouble.stale_frame < found.frame))

@@ -10,6 +10,7 @@
  */
 struct report_restart {
     bool refused;
+    const struct report_connection *moved; /* or another host refused this one; NULL: none did */
     uint64_t stale, frame;      /* such answers, and the first one's */
     int64_t since_ns, until_ns; /* when it was down, at most */
 };
@@ -36,6 +37,15 @@ struct report_before report_before(const struct report *r, const struct report_c
 /* Attempts were refused before this connection, or the server closed the one before it: adds the
  * cause. It costs the time since that was there. */
 bool report_server_was_down(struct report *r, const struct report_connection *c);
+
+/* causes_moved.c: requests for this connection of the same hosts went to another Ethernet address
+ * than those for the one before. */
+bool report_moved(const struct report_connection *was, const struct report_connection *c);
+void report_tell_moved(struct report_cause *cause, const struct report_connection *was,
+                       const struct report_connection *c);
+/* Likewise, and one of the causes of connection c, from that index on, is that it failed, or that
+ * its server was restarted: says so there. */
+void causes_of_moves(struct report *r, const struct report_connection *c, unsigned from);
 
 bool report_closed_by_server(const struct rpcrdma_connection *c);
 

@@ -65,6 +65,8 @@ struct rpcrdma_life {
     uint32_t next; /* and the one that took the place of this one */
     int64_t down_since_ns, down_ns;
     bool has_down;
+    uint8_t mac[6]; /* where the client sent its REQ: the server's, or a router's */
+    bool has_mac;
     bool looked_back; /* for that, at its set-up; else it was not known for RPC-over-RDMA then */
 };
 

@@ -71,6 +71,8 @@ static void merge_set_up(struct rpcrdma_life *into, const struct rpcrdma_life *f
     if (into->requests == 0 && from->requests > 0) {
         into->requests = from->requests;
         into->unheard = from->unheard;
+        into->has_mac = from->has_mac;
+        memcpy(into->mac, from->mac, sizeof(into->mac));
         into->previous = from->previous;
         into->down_since_ns = from->down_since_ns;
     }

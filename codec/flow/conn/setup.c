@@ -226,6 +226,10 @@ static void asked(struct flow_conn *conn, const struct rpcrdma_op *op)
     const struct rpcrdma_op_connect *c = op->connect;
 
     conn->pub.life.requests = 1;
+    if (c->ethernet && !replayed(op)) {
+        memcpy(conn->pub.life.mac, c->ethernet, sizeof(conn->pub.life.mac));
+        conn->pub.life.has_mac = true;
+    }
     conn->pub.service_port = c->port;
     conn->start_psn[0] = c->start_psn;
     conn->has_start_psn[0] = c->has_start_psn && !replayed(op);

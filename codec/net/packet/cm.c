@@ -160,6 +160,8 @@ enum rpcrdma_verdict rpcrdma_layer_cm(struct rpcrdma_layer *l, struct rpcrdma_op
         op->flags |= RPCRDMA_OP_REPLAYED;
     if (m.cut || connect.private_caplen < connect.private_len)
         op->flags |= RPCRDMA_OP_TRUNCATED;
+    if (l->packet->linktype == RPCRDMA_LINK_ETHERNET && l->vni == 0)
+        connect.ethernet = l->packet->data; /* there are all 14 bytes of it */
     op->connect = &connect;
     l->net->sink.op(l->net->sink.context, op);
     op->connect = NULL; /* it ends here, and the operation is the net's */

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of requests to connect that go to another Ethernet address: another host has the server's IP address."""
+import unittest
+
+from conversation import ConversationTest, roce_source
+import cm
+import rule_talk
+
+SECOND = 10**9
+INVALID_SERVICE_ID = 8
+OTHER = bytes.fromhex('020000000099')
+
+
+def attempt(c, number):
+    talk = c.beside(number).talk
+    talk.datagram(talk.client, cm.req(talk.local_id, cm.IP_SERVICE | rule_talk.PORT, talk.client.qpn, talk.client.psn,
+                                      c.client.address, c.server.address, b''))
+    talk.datagram(talk.server, cm.rej(talk.remote_id, talk.local_id, INVALID_SERVICE_ID))
+    c.clock.now += 3 * SECOND
+
+
+class Moved(ConversationTest):
+    def causes(self, refused_elsewhere, back_elsewhere, closed):
+        """A connection hangs, or is closed by the server; two attempts are refused, and its Call comes again on the next one."""
+        def talk(c, _):
+            def divert(begin):
+                c.packets[begin:] = [one._replace(data=OTHER + one.data[6:]) if roce_source(one) == rule_talk.CLIENT else one
+                                     for one in c.packets[begin:]]
+            c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            if closed:
+                c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+            else:
+                c.packets.pop()
+                for _ in range(6):
+                    c.clock.now += 2 * SECOND
+                    c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
+            begin = len(c.packets)
+            for number in (2, 3):
+                attempt(c, number)
+            if refused_elsewhere:
+                divert(begin)
+            begin = len(c.packets)
+            one = c.beside(4)
+            one.xid = c.xid
+            one.reply(one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
+            one.null()
+            if back_elsewhere:
+                divert(begin)
+        return self.report(talk)['causes']
+
+    def test_refused_by_another_host(self):
+        """That is no restart of the server."""
+        cause, = self.causes(True, False, False)
+        self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'high'))
+        self.assertIn('Meanwhile connections were refused, by another host most likely.', cause['text'])
+        self.assertIn('Requests for connection 2 went to the Ethernet address 02:00:00:00:00:99, for connection 1 to ', cause['text'])
+        self.assertIn(": another host has the server's IP address, or another router is on the way.", cause['text'])
+
+    def test_refused_by_the_server(self):
+        causes = self.causes(False, False, False)
+        self.assertEqual({one['cause'] for one in causes}, {'connection-failed', 'server-restarted'})
+        self.assertNotIn('Ethernet', str(causes))
+
+    def test_taken_over(self):
+        """The next connection is with another host, however the first one ended."""
+        for closed in (True, False):
+            causes = self.causes(True, True, closed)
+            self.assertEqual([one['cause'] for one in causes], ['server-restarted' if closed else 'connection-failed'], causes)
+            self.assertEqual(str(causes).count('went to the Ethernet address 02:00:00:00:00:99'), 1, causes)
+
+
+if __name__ == '__main__':
+    unittest.main()
