@@ -294,7 +294,8 @@ static void never_answered(struct report *r, const struct report_connection *c, 
 
 static void unanswered(struct report *r, const struct report_connection *c)
 {
-    if (report_end_told(c) || report_never_set_up(c)) /* nobody could answer them */
+    if (report_end_told(c) || report_never_set_up(c) || /* nobody could answer them, */
+        report_overtaken(r, c))                         /* or waited for that */
         return;
     if (report_server_held(c))
         given_up(r, c);

@@ -42,6 +42,11 @@ bool report_nothing_listened(const struct rpcrdma_connection *c);
  * nothing on it: no Call had reached what answers. */
 bool report_never_set_up(const struct report_connection *c);
 
+/* causes_overtaken.c: the connection that had its last Call answered before that came here; NULL:
+ * there is none. */
+const struct report_connection *report_overtaken(const struct report *r,
+                                                 const struct report_connection *c);
+
 /* causes_held.c: the path was in order and the server had the Calls: it did not answer, until the
  * client gave up. */
 bool report_server_held(const struct report_connection *c);

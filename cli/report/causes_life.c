@@ -283,6 +283,7 @@ void causes_of_life(struct report *r, const struct report_connection *c)
     if (c->trouble.resent > 0 && c->trouble.resent_after_ns >= SECOND) /* else nobody noticed */
         connection_failed(r, c);
     causes_of_late_set_up(r, c);
+    causes_of_overtaken(r, c);
     causes_of_left(r, c);
     causes_of_lost(r, c);
     client_gave_up(r, c);

@@ -22,6 +22,9 @@ void causes_of_late_set_up(struct report *r, const struct report_connection *c);
  * of it. */
 void causes_of_slow_set_up(struct report *r, const struct report_connection *c);
 
+/* causes_overtaken.c: its last Call was answered on another connection, and came only then. */
+void causes_of_overtaken(struct report *r, const struct report_connection *c);
+
 /* causes_left.c: it takes the place of another one, and no Call was seen on both. */
 void causes_of_left(struct report *r, const struct report_connection *c);
 

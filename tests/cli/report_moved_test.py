@@ -70,5 +70,30 @@ class Moved(ConversationTest):
             self.assertEqual(str(causes).count('went to the Ethernet address 02:00:00:00:00:99'), 1, causes)
 
 
+class Overtaken(ConversationTest):
+    def test_comes_through_late(self):
+        """A Call is answered on the next connection, and comes here on the first one only then, as TCP goes on to send it: the
+        path was down. Another Call there is one that the server does not answer."""
+        for same in (True, False):
+            def talk(c, _, same=same):
+                c.null()
+                c.clock.now += 70 * SECOND
+                one = c.beside(2)
+                one.xid = c.xid
+                xid = one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                one.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+                one.null()
+                c.clock.now += 10 * SECOND
+                c.xid += 100
+                c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid if same else None)
+                c.clock.now += 2 * SECOND
+                c.talk.disconnect()
+            cause, = self.report(talk)['causes']
+            self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'high') if same else ('unanswered', 'medium'))
+            if same:
+                self.assertIn('Connection 1 failed: 70.0 s after the last answer on it the client opened connection 2', cause['text'])
+                self.assertIn('that Call came here only 10.0 s later', cause['text'])
+
+
 if __name__ == '__main__':
     unittest.main()
