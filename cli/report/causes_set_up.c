@@ -68,9 +68,10 @@ void causes_of_slow_set_up(struct report *r, const struct report_connection *c)
     report_cause_lasted(cause, REPORT_FAILED_ATTEMPTS, c->pub.first_time_ns, life->established_ns);
     if (life->unheard > 0)
         snprintf(answers, sizeof(answers),
-                 "%u of these behind the server's REP, which did not "
-                 "reach the client",
+                 "%u of these behind the server's REP, which did not reach the client",
                  (unsigned)life->unheard);
+    else if (heard == 2)
+        snprintf(answers, sizeof(answers), "and the first was not answered");
     else
         snprintf(answers, sizeof(answers), "and none of the first %u was answered",
                  (unsigned)heard - 1);
