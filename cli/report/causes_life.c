@@ -199,7 +199,7 @@ static struct report_cause *add_failed(struct report *r, const struct report_con
              trouble->resent == 1 ? "was" : "were", (unsigned)c->pub.number,
              report_seconds(cause->time_ns), reason(f), silent, f->others);
     if (f->restart.moved && !report_moved(f->from, c)) /* else that is told of this one */
-        report_tell_moved(cause, f->from, f->restart.moved);
+        report_tell_moved(cause, f->restart.known, f->restart.moved);
     if (maybe)
         snprintf(cause->against, sizeof(cause->against), "%s", maybe);
     return cause;

@@ -291,6 +291,7 @@ struct report_restart report_restart(const struct report *r, const struct report
     GHashTableIter each;
     gpointer one;
 
+    found.known = from && from->pub.life.has_mac ? from : c; /* its set-up was captured */
     g_hash_table_iter_init(&each, r->connections);
     while (g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *other = one;
@@ -300,7 +301,7 @@ struct report_restart report_restart(const struct report *r, const struct report
             continue;
         if (report_nothing_listened(&other->pub) &&
             other->pub.first_time_ns <= c->trouble.resent_until_ns) {
-            if (!report_moved(from, other))
+            if (!report_moved(found.known, other))
                 found.refused = true;
             else if (!found.moved || other->pub.number < found.moved->pub.number)
                 found.moved = other;

@@ -10,7 +10,9 @@
  */
 struct report_restart {
     bool refused;
-    const struct report_connection *moved; /* or another host refused this one; NULL: none did */
+    /* or another host refused this one, as its requests and those for `known` show; NULL: none did
+     */
+    const struct report_connection *moved, *known;
     uint64_t stale, frame;      /* such answers, and the first one's */
     int64_t since_ns, until_ns; /* when it was down, at most */
 };

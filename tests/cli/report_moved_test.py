@@ -20,7 +20,7 @@ def attempt(c, number):
 
 
 class Moved(ConversationTest):
-    def causes(self, refused_elsewhere, back_elsewhere, closed):
+    def causes(self, refused_elsewhere, back_elsewhere, closed, set_up=True):
         """A connection hangs, or is closed by the server; two attempts are refused, and its Call comes again on the next one."""
         def talk(c, _):
             def divert(begin):
@@ -47,6 +47,8 @@ class Moved(ConversationTest):
             one.null()
             if back_elsewhere:
                 divert(begin)
+            if not set_up:
+                del c.packets[:3]
         return self.report(talk)['causes']
 
     def test_refused_by_another_host(self):
@@ -56,6 +58,12 @@ class Moved(ConversationTest):
         self.assertIn('Meanwhile connections were refused, by another host most likely.', cause['text'])
         self.assertIn('Requests for connection 2 went to the Ethernet address 02:00:00:00:00:99, for connection 1 to ', cause['text'])
         self.assertIn(": another host has the server's IP address, or another router is on the way.", cause['text'])
+
+    def test_set_up_not_captured(self):
+        """That of the first connection: the one that the Call came again on shows where the server is."""
+        cause, = self.causes(True, False, False, set_up=False)
+        self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'high'))
+        self.assertIn('went to the Ethernet address 02:00:00:00:00:99, for connection', cause['text'])
 
     def test_refused_by_the_server(self):
         causes = self.causes(False, False, False)
