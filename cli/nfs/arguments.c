@@ -6,6 +6,7 @@
 #include "upper/compound.h"
 #include "upper/names.h"
 #include "wire/cursor.h"
+#include "wire/hot.h"
 
 /* NFSv3, RFC 1813 section 3.3 */
 enum {
@@ -94,29 +95,38 @@ static bool compound_of(const struct rpcrdma_payload_stream *s, struct rpcrdma_c
            it->has_count;
 }
 
-void nfs_call(const struct rpcrdma_payload_stream *s, struct nfs_arguments *a)
+RPCRDMA_APART static void other_call(const struct rpcrdma_payload_stream *s,
+                                     struct nfs_arguments *a)
 {
     const struct rpcrdma_rpc *rpc = s->rpc;
     struct rpcrdma_cursor c = nfs_cursor_of(s);
     struct rpcrdma_compound it;
 
-    if (!(rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
-        return;
-    take_user(rpc, a);
     if (compound_of(s, &it)) {
-        if (it.callback)
-            return;
-        nfs_compound_call(s, &it, a);
+        if (!it.callback)
+            nfs_compound_call(s, &it, a);
         return;
     }
     if (!at_body(&c, rpc, rpc))
         return;
-    if (rpc->program == RPCRDMA_PROGRAM_NFS && rpc->version == 3)
-        v3_call(&c, rpc->procedure, a);
-    else if (rpc->program == RPCRDMA_PROGRAM_NFSACL && rpc->version == 3 && rpc->procedure > 0)
+    if (rpc->program == RPCRDMA_PROGRAM_NFSACL && rpc->version == 3 && rpc->procedure > 0)
         nfs_take_handle(&c, &a->handle);
     else if (rpc->program == RPCRDMA_PROGRAM_MOUNT && (rpc->procedure == 1 || rpc->procedure == 3))
         nfs_take_name(&c, &a->name);
+}
+
+void nfs_call(const struct rpcrdma_payload_stream *s, struct nfs_arguments *a)
+{
+    const struct rpcrdma_rpc *rpc = s->rpc;
+    struct rpcrdma_cursor c = nfs_cursor_of(s);
+
+    if (!(rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
+        return;
+    take_user(rpc, a);
+    if (rpc->program != RPCRDMA_PROGRAM_NFS || rpc->version != 3)
+        other_call(s, a);
+    else if (at_body(&c, rpc, rpc))
+        v3_call(&c, rpc->procedure, a);
 }
 
 static void skip_attributes(struct rpcrdma_cursor *c)
@@ -154,7 +164,7 @@ static void v3_entries(struct rpcrdma_cursor *c, const struct nfs_arguments *a,
 static void v3_results(struct rpcrdma_cursor *c, uint32_t procedure, const struct nfs_arguments *a,
                        const struct nfs_learned *learned)
 {
-    struct nfs_handle handle = {0};
+    struct nfs_handle handle;
 
     if (procedure == V3_READDIRPLUS) {
         v3_entries(c, a, learned);
@@ -197,8 +207,31 @@ static bool has_own_status(const struct rpcrdma_rpc *call, bool reverse)
            (call->program == RPCRDMA_PROGRAM_MOUNT && call->procedure == 1);
 }
 
-void nfs_reply(const struct rpcrdma_payload_stream *s, struct nfs_arguments *a,
-               const struct nfs_learned *learned)
+/* Whether it is what most Replies are, NFSv3's that begin with NFS3_OK. */
+static bool is_v3_ok(const struct rpcrdma_payload_stream *s)
+{
+    enum {
+        CALL = RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_CRED,
+        RESULTS = RPCRDMA_RPC_HAS_ACCEPT | RPCRDMA_RPC_HAS_BODY
+    };
+    const struct rpcrdma_rpc *rpc = s->rpc, *call = s->call;
+
+    return call && call->program == RPCRDMA_PROGRAM_NFS && call->version == 3 &&
+           call->procedure > 0 && (call->present & (CALL | RPCRDMA_RPC_HAS_GSS)) == CALL &&
+           call->cred_flavor != RPCRDMA_RPC_GSS && (rpc->present & RESULTS) == RESULTS &&
+           rpc->reply_stat == RPCRDMA_RPC_ACCEPTED && rpc->accept_stat == RPCRDMA_RPC_SUCCESS &&
+           rpc->body_off + UINT64_C(4) <= s->caplen &&
+           rpcrdma_get_be32(s->data + rpc->body_off) == 0;
+}
+
+/* Whether results of it may say something of names. */
+static bool v3_names(uint32_t procedure)
+{
+    return procedure == V3_LOOKUP || (procedure >= V3_CREATE && procedure <= V3_READDIRPLUS);
+}
+
+RPCRDMA_APART static void other_reply(const struct rpcrdma_payload_stream *s,
+                                      struct nfs_arguments *a, const struct nfs_learned *learned)
 {
     const struct rpcrdma_rpc *rpc = s->rpc, *call = s->call;
     struct rpcrdma_cursor c = nfs_cursor_of(s);
@@ -232,7 +265,7 @@ void nfs_reply(const struct rpcrdma_payload_stream *s, struct nfs_arguments *a,
         call->version == 3) {
         v3_reply(&c, call->program == RPCRDMA_PROGRAM_NFS, call->procedure, a, learned);
     } else if (call->program == RPCRDMA_PROGRAM_MOUNT && call->procedure == 1) {
-        struct nfs_handle handle = {0};
+        struct nfs_handle handle;
 
         a->status = rpcrdma_cursor_be32(&c, "status");
         if (c.status != RPCRDMA_OK)
@@ -244,6 +277,18 @@ void nfs_reply(const struct rpcrdma_payload_stream *s, struct nfs_arguments *a,
         if (handle.length > 0 && a->name.length > 0)
             learned->learn(learned->context, NULL, a->name.text, a->name.length, &handle);
     }
+}
+
+void nfs_reply(const struct rpcrdma_payload_stream *s, struct nfs_arguments *a,
+               const struct nfs_learned *learned)
+{
+    if (!is_v3_ok(s) || (learned && v3_names(s->call->procedure))) {
+        other_reply(s, a, learned);
+        return;
+    }
+    a->encrypted = false;
+    a->status_kind = NFS_STATUS_NFS3;
+    a->status = 0;
 }
 
 void nfs_reset(struct nfs_arguments *a)

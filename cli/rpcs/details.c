@@ -6,9 +6,6 @@
 
 #include <glib.h>
 
-#include "upper/names.h"
-#include "wire/cursor.h"
-
 /* Slots that are used again; a tag is the number of a slot, from 1. */
 enum { BLOCK = 64 };
 
@@ -178,32 +175,10 @@ struct details *details_new(size_t path_bytes)
     return d;
 }
 
-/* Whether it is what most Replies are, NFSv3's that begin with NFS3_OK: nfs_reply would find that.
- */
-static bool is_nfs3_ok(const struct rpcrdma_payload_stream *stream)
-{
-    enum {
-        CALL = RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_CRED,
-        RESULTS = RPCRDMA_RPC_HAS_ACCEPT | RPCRDMA_RPC_HAS_BODY
-    };
-    const struct rpcrdma_rpc *rpc = stream->rpc, *call = stream->call;
-
-    return call && call->program == RPCRDMA_PROGRAM_NFS && call->version == 3 &&
-           call->procedure > 0 && (call->present & (CALL | RPCRDMA_RPC_HAS_GSS)) == CALL &&
-           call->cred_flavor != RPCRDMA_RPC_GSS && (rpc->present & RESULTS) == RESULTS &&
-           rpc->reply_stat == RPCRDMA_RPC_ACCEPTED && rpc->accept_stat == RPCRDMA_RPC_SUCCESS &&
-           rpc->body_off + UINT64_C(4) <= stream->caplen &&
-           rpcrdma_get_be32(stream->data + rpc->body_off) == 0;
-}
-
 static void note_status(struct details *d, const struct rpcrdma_payload_stream *stream)
 {
     struct nfs_arguments *nfs = &d->in_hand;
 
-    if (is_nfs3_ok(stream)) {
-        *stream->tag = TAG_FINE;
-        return;
-    }
     nfs->status_kind = NFS_STATUS_NONE;
     nfs_reply(stream, nfs, NULL);
     if (nfs->status_kind != NFS_STATUS_NONE)
@@ -236,8 +211,9 @@ void details_stream(struct details *d, const struct rpcrdma_payload_stream *stre
         slot->path = NULL;
         nfs_reset(&slot->nfs);
         LIST_INSERT_HEAD(&d->open, slot, entry);
+    } else {
+        slot = slot_of(d, *stream->tag);
     }
-    slot = slot_of(d, *stream->tag);
     slot->server = *server(stream->connection);
     d->stream = stream;
     if (stream->direction == RPCRDMA_DIRECTION_CALL)
@@ -247,11 +223,9 @@ void details_stream(struct details *d, const struct rpcrdma_payload_stream *stre
     ask_again(d, slot);
 }
 
-static const struct nfs_arguments *nfs_of(const struct details *d, uint64_t tag)
+static const struct nfs_arguments *status_of(uint64_t tag)
 {
-    if (d->status_only)
-        return tag == TAG_FAILED ? &failed : tag == TAG_FINE ? &fine : &nothing;
-    return tag ? &slot_of(d, tag)->nfs : &nothing;
+    return tag == TAG_FAILED ? &failed : tag == TAG_FINE ? &fine : &nothing;
 }
 
 struct rpc details_of(const struct details *d, const struct rpcrdma_transaction *transaction)
@@ -261,7 +235,9 @@ struct rpc details_of(const struct details *d, const struct rpcrdma_transaction 
 
     return (struct rpc){
         .transaction = transaction,
-        .nfs = nfs_of(d, transaction->tag),
+        .nfs = slot             ? &slot->nfs
+               : d->status_only ? status_of(transaction->tag)
+                                : &nothing,
         .paths = d->paths,
         .path = slot ? slot->path : NULL,
         .path_length = slot && slot->path ? slot->path_length : 0,
@@ -275,7 +251,8 @@ void details_done(struct details *d, const struct rpcrdma_transaction *transacti
     if (transaction->tag == 0 || d->status_only)
         return;
     slot = slot_of(d, transaction->tag);
-    forget_path(d, slot);
+    if (slot->path)
+        forget_path(d, slot);
     LIST_REMOVE(slot, entry);
     slot->next_free = d->free;
     d->free = (uint32_t)transaction->tag;
