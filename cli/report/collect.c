@@ -111,19 +111,15 @@ static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
 }
 
 /* Per client, `server` is the server's time: of callbacks no phases are summed up. */
-static void note_client(struct report *r, const struct rpc *rpc)
+static void note_groups(struct report *r, const struct rpc *rpc)
 {
-    struct rpcrdma_transaction without;
-    struct rpc own = *rpc;
+    struct groups_share share;
 
-    if (!transaction_is_callback(rpc->transaction)) {
-        groups_add(r->clients, rpc);
-        return;
-    }
-    without = *rpc->transaction;
-    without.has_phases = false;
-    own.transaction = &without;
-    groups_add(r->clients, &own);
+    groups_share_of(rpc, &share);
+    groups_add_share(r->operations, &share);
+    if (share.reverse)
+        share.phases = NULL;
+    groups_add_share(r->clients, &share);
 }
 
 int report_server_end(const struct rpcrdma_connection *c)
@@ -219,7 +215,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     r->incomplete += !t->complete && !t->error && t->reply_frame != 0 && t->call_frame != 0;
     if (t->has_latency)
         latency_add(&r->latency, t->latency_ns);
-    groups_add(r->operations, &rpc);
+    note_groups(r, &rpc);
     report_status(r, t, rpc.nfs);
     report_note_responder(r, t);
     note_spent(r, t);
@@ -235,7 +231,6 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     }
     for (size_t i = 0; i < t->n_findings; i++)
         note_rule(r, &t->findings[i]);
-    note_client(r, &rpc);
     details_done(r->details, t);
     kernel_transaction(r->kernel, t);
 }
@@ -274,7 +269,7 @@ static inline void note_sender(struct report *r, struct report_tally *tally,
                                const struct rpcrdma_connection *connection, int sender_end,
                                bool call)
 {
-    if (tally && !tally->detail)
+    if (tally)
         report_detail(r, tally);
     if (call)
         groups_expect_soon(r->clients, &connection->end[sender_end].address);

@@ -167,21 +167,22 @@ const char *group_title(const struct groups *groups, const struct group *group,
 }
 
 /* What an RPC's group is known by, where that is short. False: its name is to be made. */
-static bool short_key(const struct groups *groups, const struct rpc *rpc, struct groups_recent *key)
+static bool short_key(const struct groups *groups, const struct groups_share *share,
+                      struct groups_recent *key)
 {
-    const struct rpcrdma_transaction *t = rpc->transaction;
+    const struct rpcrdma_transaction *t = share->rpc->transaction;
 
     if (groups->interval_ns > 0)
         return false;
     switch (groups->by) {
     case GROUPS_OPERATION:
         key->program = (uint64_t)t->program << 32 | t->version;
-        key->procedure = (uint64_t)transaction_is_callback(t) << 32 | t->procedure;
+        key->procedure = (uint64_t)share->reverse << 32 | t->procedure;
         return t->has_program && !t->compound;
     case GROUPS_CLIENT:
     case GROUPS_SERVER:
         key->program = key->procedure = 0;
-        key->address = groups->by == GROUPS_CLIENT ? *rpc_client(t) : *rpc_server(t);
+        key->address = groups->by == GROUPS_CLIENT ? *share->client : *share->server;
         return true;
     default:
         return false;
@@ -311,18 +312,18 @@ static uint64_t address_mix(const struct rpcrdma_address *address)
     return ((words[0] + 3 * words[1]) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
 }
 
-static struct group *find_recent(struct groups *groups, const struct rpc *rpc)
+static struct group *find_recent(struct groups *groups, const struct groups_share *share)
 {
     struct groups_recent key, *recent;
     uint64_t at;
 
-    if (!short_key(groups, rpc, &key))
-        return find(groups, rpc);
+    if (!short_key(groups, share, &key))
+        return find(groups, share->rpc);
     at = groups->by == GROUPS_OPERATION ? key.procedure : address_mix(&key.address);
     recent = &groups->recent[at & (groups->n_recent - 1)];
     if (recent->group && same_key(groups, recent, &key))
         return recent->group;
-    key.group = find(groups, rpc);
+    key.group = find(groups, share->rpc);
     if (key.group != groups->others) /* that counts each one */
         *recent = key;
     return key.group;
@@ -381,95 +382,131 @@ void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *
 
 static void keep_common(struct rpcrdma_address *common, const struct rpcrdma_address *one)
 {
-    if (memcmp(common, one, sizeof(*common)) != 0)
+    if (common->family != RPCRDMA_ADDRESS_NONE && memcmp(common, one, sizeof(*common)) != 0)
         common->family = RPCRDMA_ADDRESS_NONE;
 }
 
 /* What all of its RPCs share. */
-static void add_ends(struct group *g, const struct rpcrdma_transaction *t)
+static void add_ends(struct group *g, const struct groups_share *share)
 {
-    bool reverse = transaction_is_callback(t);
-    const struct rpcrdma_address *client = reverse ? rpc_responder(t) : rpc_caller(t);
-    const struct rpcrdma_address *server = reverse ? rpc_caller(t) : rpc_responder(t);
-    int64_t time_ns = rpc_time(t);
-
     if (!g->begun) {
         g->begun = true;
-        g->time_ns = time_ns;
-        g->reverse = reverse;
-        g->connection = t->connection->number;
-        g->src = *client;
-        g->dst = *server;
+        g->time_ns = share->time_ns;
+        g->reverse = share->reverse;
+        g->connection = share->connection;
+        g->src = *share->client;
+        g->dst = *share->server;
         return;
     }
-    if (time_ns < g->time_ns)
-        g->time_ns = time_ns;
-    g->reverse &= reverse;
-    if (g->connection != t->connection->number)
+    if (share->time_ns < g->time_ns)
+        g->time_ns = share->time_ns;
+    g->reverse &= share->reverse;
+    if (g->connection != share->connection)
         g->connection = 0;
-    keep_common(&g->src, client);
-    keep_common(&g->dst, server);
+    keep_common(&g->src, share->client);
+    keep_common(&g->dst, share->server);
 }
 
 /* Whether its name may lack something: a COMPOUND's operations, or all of it. */
-static bool is_cut(const struct rpcrdma_transaction *t)
+static bool is_cut(const struct rpcrdma_transaction *t, bool reverse)
 {
-    bool compound = t->procedure == 1 && (transaction_is_callback(t) ||
-                                          (t->program == RPCRDMA_PROGRAM_NFS && t->version == 4));
+    bool compound =
+        t->procedure == 1 && (reverse || (t->program == RPCRDMA_PROGRAM_NFS && t->version == 4));
 
     return !t->has_program || t->operations_cut || (compound && t->n_operations == 0);
 }
 
 /* An RDMA error is a Reply without RPC message. */
-static void add_bytes(struct group *g, const struct rpcrdma_transaction *t)
+static void share_bytes(struct groups_share *share, const struct rpcrdma_transaction *t)
 {
     const bool call = t->call_length > 0, reply = t->reply_length > 0 || t->error;
+    const bool reads = t->reads_known, returns = t->returns_known;
 
-    g->call_bytes += t->call_length;
-    g->reply_bytes += t->reply_length;
-    g->call_known |= call;
-    g->reply_known |= reply;
-    g->read_known |= t->reads_known;
-    g->write_known |= t->returns_known;
-    if (t->reads_known)
-        g->read_bytes += t->read_chunk_length;
-    if (t->returns_known)
-        g->write_bytes += t->write_chunk_length + t->reply_chunk_length;
-    g->lengths_unknown += !call || !reply || !t->reads_known || !t->returns_known;
-    g->sizes_unknown += t->call_frame != 0 && t->reply_frame != 0 && (!call || !reply);
+    share->call_bytes = t->call_length;
+    share->reply_bytes = t->reply_length;
+    share->call_known = call;
+    share->reply_known = reply;
+    share->read_known = reads;
+    share->write_known = returns;
+    share->read_bytes = reads ? t->read_chunk_length : 0;
+    share->write_bytes = returns ? t->write_chunk_length + t->reply_chunk_length : 0;
+    share->lengths_unknown = !(call && reply && reads && returns);
+    share->sizes_unknown = t->call_frame != 0 && t->reply_frame != 0 && !(call && reply);
+}
+
+void groups_share_of(const struct rpc *rpc, struct groups_share *share)
+{
+    const struct rpcrdma_transaction *t = rpc->transaction;
+    const bool called = t->call_frame != 0, replied = t->reply_frame != 0;
+
+    share->rpc = rpc;
+    share->reverse = transaction_is_callback(t);
+    share->client = share->reverse ? rpc_responder(t) : rpc_caller(t);
+    share->server = share->reverse ? rpc_caller(t) : rpc_responder(t);
+    share->connection = t->connection->number;
+    share->time_ns = rpc_time(t);
+    share->cut = is_cut(t, share->reverse);
+    share->calls = called;
+    share->no_call = !called;
+    share->retransmitted = called && t->retransmitted;
+    /* a Reply that never reached the client is none */
+    share->unanswered = called && (!replied || t->reply.state == RPCRDMA_NOT_DELIVERED);
+    share->rdma_errors = called && t->error;
+    share->incomplete = called && replied && !t->complete && !t->error;
+    share->errors = t->error || nfs_failed(rpc->nfs);
+    share->status_unknown = replied && !t->error && rpc->nfs->status_kind == NFS_STATUS_NONE;
+    share_bytes(share, t);
+    share->phases = t->has_phases ? &t->phases : NULL;
+}
+
+static void add_counts(struct group *g, const struct groups_share *share)
+{
+    g->calls += share->calls;
+    g->retransmitted += share->retransmitted;
+    g->unanswered += share->unanswered;
+    g->no_call += share->no_call;
+    g->incomplete += share->incomplete;
+    g->rdma_errors += share->rdma_errors;
+    g->errors += share->errors;
+    g->status_unknown += share->status_unknown;
+    g->call_bytes += share->call_bytes;
+    g->reply_bytes += share->reply_bytes;
+    g->read_bytes += share->read_bytes;
+    g->write_bytes += share->write_bytes;
+    g->lengths_unknown += share->lengths_unknown;
+    g->sizes_unknown += share->sizes_unknown;
+    g->call_known |= share->call_known;
+    g->reply_known |= share->reply_known;
+    g->read_known |= share->read_known;
+    g->write_known |= share->write_known;
+}
+
+struct group *groups_add_share(struct groups *groups, const struct groups_share *share)
+{
+    const struct rpcrdma_transaction *t = share->rpc->transaction;
+    struct group *g = find_recent(groups, share);
+
+    add_ends(g, share);
+    if (share->cut && groups->by == GROUPS_OPERATION)
+        g->unnamed = groups->unnamed = true;
+    add_counts(g, share);
+    if (t->has_latency)
+        groups->rough +=
+            !latency_add_within(&g->latency, t->latency_ns, &groups->bytes, groups->max_bytes);
+    if (share->phases) {
+        g->n_phases++;
+        groups_add_phases(&g->phases, share->phases);
+        g->stalled_ns = time_plus(g->stalled_ns, t->stalled_ns);
+    }
+    return g;
 }
 
 struct group *groups_add(struct groups *groups, const struct rpc *rpc)
 {
-    const struct rpcrdma_transaction *t = rpc->transaction;
-    struct group *g = find_recent(groups, rpc);
+    struct groups_share share;
 
-    add_ends(g, t);
-    if (groups->by == GROUPS_OPERATION && is_cut(t))
-        g->unnamed = groups->unnamed = true;
-    if (t->call_frame == 0) {
-        g->no_call++;
-    } else {
-        g->calls++;
-        g->retransmitted += t->retransmitted;
-        /* a Reply that never reached the client is none */
-        g->unanswered += t->reply_frame == 0 || t->reply.state == RPCRDMA_NOT_DELIVERED;
-        g->rdma_errors += t->error;
-        g->incomplete += !t->complete && !t->error && t->reply_frame != 0;
-    }
-    g->errors += t->error || nfs_failed(rpc->nfs);
-    g->status_unknown +=
-        t->reply_frame != 0 && !t->error && rpc->nfs->status_kind == NFS_STATUS_NONE;
-    add_bytes(g, t);
-    if (t->has_latency)
-        groups->rough +=
-            !latency_add_within(&g->latency, t->latency_ns, &groups->bytes, groups->max_bytes);
-    if (t->has_phases) {
-        g->n_phases++;
-        groups_add_phases(&g->phases, &t->phases);
-        g->stalled_ns = time_plus(g->stalled_ns, t->stalled_ns);
-    }
-    return g;
+    groups_share_of(rpc, &share);
+    return groups_add_share(groups, &share);
 }
 
 void groups_complain(const struct groups *groups)

@@ -77,6 +77,20 @@ bool groups_file_from_key(const struct group *group, struct groups_file *file);
 /* The handle in a key. False: it has none. */
 bool groups_file_handle(const struct group *group, const uint8_t **handle, size_t *length);
 
+/* What an RPC adds to a group, under the names that these sums have there. */
+struct groups_share {
+    const struct rpc *rpc;
+    const struct rpcrdma_address *client, *server;
+    const struct rpcrdma_phases *phases; /* NULL: they are not known, or not summed up */
+    int64_t time_ns;
+    uint32_t connection;
+    bool reverse, cut; /* cut: its name may lack something */
+    bool call_known, reply_known, read_known, write_known;
+    bool calls, retransmitted, unanswered, no_call, incomplete, rdma_errors, errors;
+    bool status_unknown, lengths_unknown, sizes_unknown; /* counts of one */
+    uint64_t call_bytes, reply_bytes, read_bytes, write_bytes;
+};
+
 /* A group, and what its RPCs are known by without their name made. */
 struct groups_recent {
     struct group *group;         /* NULL: none */
@@ -125,6 +139,9 @@ void groups_expect_soon(const struct groups *groups, const struct rpcrdma_addres
 void groups_expect(const struct groups *groups, const struct rpcrdma_address *client);
 void groups_expect_latency(struct groups *groups, const struct rpcrdma_address *client, int64_t ns);
 struct group *groups_add(struct groups *groups, const struct rpc *rpc);
+/* The same of an RPC that goes to groups of several kinds: its share is made once. */
+void groups_share_of(const struct rpc *rpc, struct groups_share *share);
+struct group *groups_add_share(struct groups *groups, const struct groups_share *share);
 /* Files that were counted twice, as their handles were learned later, become one: at the end. */
 void groups_settle(struct groups *groups, struct nfs_paths *paths);
 /* Adds the RPCs of another group. */
