@@ -24,7 +24,8 @@ enum {
     REPORT_RECENT = 64,       /* the last, as another one may take their place, */
     REPORT_BUSY = 136,        /* and the busiest of those before */
     REPORT_UNENDED = 1024,    /* counted at once, with the least memory */
-    REPORT_TALLY_BYTES = 256, /* of one of these, about */
+    REPORT_TALLY_BYTES = 256, /* of one of these, about; ... */
+    REPORT_TALLY_LINES = 128, /* ... and without what is rare */
     REPORT_GONE = 4096,       /* that gave way, and can be named after all */
     REPORT_ATTEMPTS = 64,     /* one after the other, each by itself; and the last */
     REPORT_DETAILED = 200,    /* of these, with their detail */
@@ -296,9 +297,13 @@ struct report_whole {
  * first answer says that tells. */
 enum report_session { REPORT_SESSION_UNKNOWN, REPORT_SESSION_KEPT, REPORT_SESSION_NEW };
 
-/* What is counted of one that has not ended: there may be thousands at once. */
+/* What is counted of one that has not ended: there may be thousands at once, of which each RPC
+ * looks at two lines of the processor's cache. */
 struct report_tally {
-    uint64_t rpcs, messages;
+    uint64_t messages;
+    uint64_t rpcs : 60;
+    uint64_t session : 2;    /* enum report_session */
+    uint64_t begun_fast : 1; /* a Call of before the capture was answered soon: report_begun */
     struct report_trouble *trouble; /* NULL: none */
     struct report_detail *detail;   /* NULL: nothing yet, or no room: then */
     struct report_acks acks[2];     /* of the client, the server: see report_ack_time; */
@@ -308,9 +313,9 @@ struct report_tally {
     struct report_answers answers;
     struct report_whole whole;
     uint32_t passed[2]; /* see report_connection */
-    enum report_session session;
-    bool begun_fast; /* a Call of before the capture began was answered soon; see report_begun */
 };
+_Static_assert(sizeof(void *) != 8 || sizeof(struct report_tally) == REPORT_TALLY_LINES,
+               "two lines of the cache");
 
 /* Why one that has ended is kept. */
 enum report_keep {

@@ -274,8 +274,13 @@ struct report_tally *report_tally_of(struct report *report,
 void report_pause(struct report_pauses *pauses, int64_t since_ns, int64_t until_ns);
 /* Its troubles, which may be new. */
 struct report_trouble *report_trouble(struct report_tally *tally);
-/* NULL: there is no room. */
-struct report_detail *report_detail(struct report *report, struct report_tally *tally);
+struct report_detail *report_detail_begin(struct report *report, struct report_tally *tally);
+/* NULL: there is no room, or was none when there was something to be kept. */
+static inline struct report_detail *report_detail(struct report *r, struct report_tally *tally)
+{
+    return tally->detail || r->detailed >= REPORT_DETAILED ? tally->detail
+                                                           : report_detail_begin(r, tally);
+}
 /* By that end: see report_ack_time. */
 void report_ack(struct report *report, struct report_tally *tally, bool server, int64_t ns);
 void report_move(struct report *report, struct report_tally *tally,

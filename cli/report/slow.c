@@ -6,6 +6,7 @@
 
 #include "out/transaction.h"
 #include "times.h"
+#include "wire/hot.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -19,20 +20,15 @@ int64_t report_waited_ns(const struct report *r, const struct rpcrdma_transactio
     return time_less(until_ns, t->call_time_ns);
 }
 
-void report_note_slowest(struct report *r, const struct rpc *rpc)
+/* It takes its place in the list, whose last one gives way. */
+RPCRDMA_RARE static void keep_slow(struct report *r, const struct rpc *rpc, int64_t latency)
 {
     const struct rpcrdma_transaction *t = rpc->transaction;
-    int64_t latency = t->has_latency ? t->latency_ns : report_waited_ns(r, t);
     struct report_rpc *last = &r->slowest[REPORT_SLOWEST - 1];
     char title[TRANSACTION_NAME], path[NFS_PATH];
     unsigned at;
     size_t n;
 
-    if (latency < 0)
-        latency = 0;
-    if (t->call_frame == 0 || (!t->has_latency && !report_has_no_reply(t)) ||
-        (r->n_slowest == REPORT_SLOWEST && latency <= last->latency_ns))
-        return;
     if (r->n_slowest == REPORT_SLOWEST) {
         g_free(last->title);
         g_free(last->path);
@@ -61,6 +57,18 @@ void report_note_slowest(struct report *r, const struct rpc *rpc)
         .stalled_ns = t->stalled_ns,
         .stalled_by = t->stalled_by,
     };
+}
+
+void report_note_slowest(struct report *r, const struct rpc *rpc)
+{
+    const struct rpcrdma_transaction *t = rpc->transaction;
+    int64_t latency = t->has_latency ? t->latency_ns : report_waited_ns(r, t);
+
+    if (latency < 0)
+        latency = 0;
+    if (t->call_frame != 0 && (t->has_latency || report_has_no_reply(t)) &&
+        (r->n_slowest < REPORT_SLOWEST || latency > r->slowest[REPORT_SLOWEST - 1].latency_ns))
+        keep_slow(r, rpc, latency);
 }
 
 static void note_slow_one(struct report_slow *slow, const struct rpcrdma_transaction *t,

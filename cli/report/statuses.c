@@ -153,19 +153,21 @@ void report_status(struct report *r, const struct rpcrdma_transaction *t,
                    const struct nfs_arguments *nfs)
 {
     enum { MOST = 256 };
-    const char *name = t->error ? "RDMA error" : nfs_status_name(nfs);
-    enum report_later_id kind;
-    bool later = says_later(t, nfs, &kind);
+    const bool failed = t->error || nfs_failed(nfs);
+    enum report_later_id kind = REPORT_DELAY;
+    bool later = failed && says_later(t, nfs, &kind);
     enum report_level level;
     struct report_error *error;
+    const char *name;
     char number[32];
 
     note_unseen(r, t, nfs);
     note_session(r, t, nfs);
     if (t->reply_frame != 0 && !later && !transaction_is_callback(t))
         report_told_now(r->waits, t, nfs);
-    if (!t->error && !nfs_failed(nfs))
+    if (!failed)
         return;
+    name = t->error ? "RDMA error" : nfs_status_name(nfs);
     level = level_of(t, nfs);
     if (level != REPORT_LEVELS)
         note_failed(r, t, level);

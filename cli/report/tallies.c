@@ -3,14 +3,18 @@
  * of pages. */
 #include "report/tallies.h"
 
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "times.h"
 
 /* Tallies by number, those of 64 numbers together: connections are numbered one after the other. */
-enum { PAGE = 64 };
+enum { PAGE = 64, LINE = 64 };
 
 struct page {
+    alignas(LINE) struct report_tally tallies[PAGE];
     uint64_t used; /* one bit for each */
-    struct report_tally tallies[PAGE];
 };
 
 static void empty(struct report_tally *t)
@@ -33,7 +37,7 @@ static void free_page(gpointer p)
 
     for (int i = 0; i < PAGE; i++)
         empty(&page->tallies[i]);
-    g_free(page);
+    free(page);
 }
 
 static gpointer page_key(uint32_t number)
@@ -61,7 +65,10 @@ struct report_tally *report_tally_add(struct report *r, uint32_t number)
     if (!page) {
         if (g_hash_table_size(r->tallies) >= r->most_pages)
             return NULL;
-        page = g_new0(struct page, 1);
+        page = aligned_alloc(LINE, sizeof(*page));
+        if (!page)
+            g_error("out of memory");
+        memset(page, 0, sizeof(*page));
         g_hash_table_insert(r->tallies, page_key(number), page);
     }
     page->used |= page_bit(number);
@@ -92,11 +99,14 @@ struct report_trouble *report_trouble(struct report_tally *t)
     return t->trouble;
 }
 
-struct report_detail *report_detail(struct report *r, struct report_tally *t)
+static bool is_brief(const struct report_tally *t)
 {
-    bool brief = t->moved || t->acks[0].count > 0 || t->acks[1].count > 0;
+    return t->moved || t->acks[0].count > 0 || t->acks[1].count > 0;
+}
 
-    if (!t->detail && !brief && r->detailed < REPORT_DETAILED) {
+struct report_detail *report_detail_begin(struct report *r, struct report_tally *t)
+{
+    if (!is_brief(t)) {
         t->detail = g_new0(struct report_detail, 1);
         r->detailed++;
     }
