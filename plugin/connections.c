@@ -7,6 +7,7 @@
 
 #include "decode_as.h"
 #include "dissect_message.h"
+#include "keyed_hash.h"
 #include "numbers.h"
 
 struct known {
@@ -28,6 +29,23 @@ static GPtrArray *known;         /* struct known by number - 1; NULL where there
 static GArray *streams;          /* struct stream; the first is none */
 static wmem_map_t *stream_index; /* name -> index in streams */
 
+/* What a TCP segment says of where it is from and where to. */
+struct ends {
+    struct rpcrdma_address address[2];
+    uint16_t port[2];
+};
+static wmem_map_t *tcp; /* struct ends, either way -> the latest struct known */
+
+static unsigned hash_ends(const void *ends)
+{
+    return keyed_hash(ends, sizeof(struct ends));
+}
+
+static gboolean equal_ends(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct ends)) == 0;
+}
+
 void connections_file_end(void)
 {
     if (!known)
@@ -37,6 +55,7 @@ void connections_file_end(void)
     known = NULL;
     streams = NULL;
     stream_index = NULL;
+    tcp = NULL;
 }
 
 void connections_file(void)
@@ -48,6 +67,7 @@ void connections_file(void)
     streams = g_array_new(FALSE, TRUE, sizeof(struct stream));
     g_array_append_val(streams, none);
     stream_index = wmem_map_new(wmem_file_scope(), wmem_int64_hash, g_int64_equal);
+    tcp = wmem_map_new(wmem_file_scope(), hash_ends, equal_ends);
 }
 
 /* The same stream comes again and again. */
@@ -88,6 +108,19 @@ static char *label_of(const struct rpcrdma_connection *connection)
                               from ? from : "?", client_known ? "->" : "<->", to ? to : "?");
 }
 
+static void know_tcp(struct known *k)
+{
+    for (int i = 0; i < 2; i++) {
+        struct ends *ends = store_new(sizeof(*ends));
+
+        for (int j = 0; j < 2; j++) {
+            ends->address[j] = k->end[i ^ j].address;
+            ends->port[j] = k->end[i ^ j].port;
+        }
+        wmem_map_insert(tcp, ends, k);
+    }
+}
+
 void connections_know(const struct rpcrdma_connection *connection)
 {
     struct known *k;
@@ -102,6 +135,9 @@ void connections_know(const struct rpcrdma_connection *connection)
         k->number = connection->number;
         k->carrier = connection->carrier;
         k->label = label_of(connection);
+        memcpy(k->end, connection->end, sizeof(k->end));
+        if (k->carrier == RPCRDMA_CARRIER_IWARP)
+            know_tcp(k);
     }
     memcpy(k->end, connection->end, sizeof(k->end)); /* one may become known later */
     k->given = decode_as_given(connection);
@@ -134,6 +170,30 @@ uint32_t connections_of(uint32_t frame)
     return k && !k->given ? k->number : 0;
 }
 
+static bool read_address(struct rpcrdma_address *to, const address *from)
+{
+    if (from->type == AT_IPv4)
+        to->family = RPCRDMA_ADDRESS_IPV4;
+    else if (from->type == AT_IPv6)
+        to->family = RPCRDMA_ADDRESS_IPV6;
+    else
+        return false;
+    memcpy(to->bytes, from->data, (size_t)from->len);
+    return true;
+}
+
+bool connections_tcp(const packet_info *pinfo)
+{
+    struct ends ends = {.port = {(uint16_t)pinfo->srcport, (uint16_t)pinfo->destport}};
+    const struct known *k;
+
+    if (!tcp || !read_address(&ends.address[0], &pinfo->src) ||
+        !read_address(&ends.address[1], &pinfo->dst))
+        return false;
+    k = wmem_map_lookup(tcp, &ends);
+    return k && !k->given;
+}
+
 int connections_qpns(uint32_t frame, uint32_t qpns[2])
 {
     const struct known *k = find(frame);
@@ -162,7 +222,7 @@ static ws_bool has_filter(packet_info *pinfo AND_USER_DATA)
 static char *tcp_filter(const struct known *k, uint32_t frame)
 {
     const struct rpcrdma_endpoint *end = k->end;
-    const struct tcp_analysis *tcp = NULL;
+    const struct tcp_analysis *analysis = NULL;
     conversation_t *conversation;
     address a, b;
 
@@ -170,8 +230,8 @@ static char *tcp_filter(const struct known *k, uint32_t frame)
         return NULL;
     conversation = find_conversation(frame, &a, &b, CONVERSATION_TCP, end[0].port, end[1].port, 0);
     if (conversation)
-        tcp = conversation_get_proto_data(conversation, proto_get_id_by_filter_name("tcp"));
-    return tcp ? g_strdup_printf("tcp.stream == %u", tcp->stream) : NULL;
+        analysis = conversation_get_proto_data(conversation, proto_get_id_by_filter_name("tcp"));
+    return analysis ? g_strdup_printf("tcp.stream == %u", analysis->stream) : NULL;
 }
 
 static char *build_filter(packet_info *pinfo AND_USER_DATA)

@@ -19,6 +19,8 @@ void connections_frame(uint32_t frame, uint64_t stream); /* rpcrdma_flow_stream(
 
 /* From 1; 0: not known, or not ours. */
 uint32_t connections_of(uint32_t frame);
+/* Whether the TCP segment in hand is of an iWARP connection of ours, read by now or not. */
+bool connections_tcp(const packet_info *pinfo);
 /* The QP numbers of a frame's connection, as far as they are known: how many. */
 int connections_qpns(uint32_t frame, uint32_t qpns[2]);
 /* "#1 192.0.2.1 -> 192.0.2.2", the client first where it is known; the same from the first use on.

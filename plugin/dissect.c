@@ -56,6 +56,16 @@ static void show(const struct frame_note *note, packet_info *pinfo, proto_tree *
     show_frame(note, feed_raw(pinfo), pinfo, tree);
 }
 
+/* What the built-in dissector shows. It was asked as nothing in the frame could be read, and why is
+ * in the findings. */
+static void show_claimed(const struct frame_note *note, packet_info *pinfo, proto_tree *tree)
+{
+    if (!pinfo->fd->visited)
+        late_claimed(numbers_fed(pinfo));
+    if (note && !settings.leave_version1)
+        show_findings(note, feed_raw(pinfo), pinfo, tree);
+}
+
 /* Of a ConnectRequest over IP the InfiniBand dissector leaves a LID as the packet's source. */
 static void restore_source(const struct frame_note *note, packet_info *pinfo)
 {
@@ -115,8 +125,8 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     if (shown != pinfo->num && (note || !pinfo->fd->visited)) {
         if (!builtin_claimed(pinfo))
             show(note, pinfo, tree);
-        else if (!pinfo->fd->visited)
-            late_claimed(numbers_fed(pinfo));
+        else
+            show_claimed(note, pinfo, tree);
     }
     show_connection(note, pinfo, tree);
     taps_frame(pinfo, note);
@@ -128,7 +138,8 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     return (int)tvb_captured_length(tvb);
 }
 
-/* Of what net/ and flow/ could read, ours is said to be ours, and the rest is not RPC-over-RDMA. */
+/* Of what net/ and flow/ could read, ours is said to be ours, and the rest is not RPC-over-RDMA. A
+ * DDP segment that overtook another in TCP was read in the frame that filled the gap. */
 bool dissect_leaves(packet_info *pinfo)
 {
     const struct frame_note *note;
@@ -137,7 +148,8 @@ bool dissect_leaves(packet_info *pinfo)
     note = store_find(numbers_fed(pinfo));
     if (settings.leave_version1 && (!note || !note->ours || left_alone(note)))
         return true;
-    return store_stream(numbers_fed(pinfo)) == 0 && !(note && note->ours) && !decode_as_all_given();
+    return store_stream(numbers_fed(pinfo)) == 0 && !(note && note->ours) &&
+           !decode_as_all_given() && !(pinfo->fd->visited && connections_tcp(pinfo));
 }
 
 /* The payload of an InfiniBand packet or DDP segment. */

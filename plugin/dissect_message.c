@@ -388,13 +388,18 @@ static void show_set_up(const struct set_up *set_up, tvbuff_t *raw, packet_info 
     }
 }
 
-static void show_findings(const struct found *found, tvbuff_t *raw, packet_info *pinfo,
-                          proto_tree *tree)
+void show_findings(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo,
+                   proto_tree *tree)
 {
-    proto_item *item =
-        proto_tree_add_protocol_format(tree, proto_rpcrdma, raw, 0, 0, "RPC-over-RDMA, findings");
-    proto_tree *sub = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_FINDINGS));
+    const struct found *found = note_more(note)->findings;
+    proto_item *item;
+    proto_tree *sub;
 
+    if (!found)
+        return;
+    item =
+        proto_tree_add_protocol_format(tree, proto_rpcrdma, raw, 0, 0, "RPC-over-RDMA, findings");
+    sub = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_FINDINGS));
     for (; found; found = found->next) {
         if (found->has_xid)
             proto_item_set_generated(
@@ -433,6 +438,5 @@ void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo
     /* what comes again is told of before it is known what it is */
     if (more->repeats && (note->ours || connections_of(numbers_fed(pinfo)) != 0))
         show_repeats(more->repeats, raw, pinfo, tree);
-    if (more->findings)
-        show_findings(more->findings, raw, pinfo, tree);
+    show_findings(note, raw, pinfo, tree);
 }

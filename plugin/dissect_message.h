@@ -8,6 +8,9 @@
 /* dissect_message.c: all that is known of the frame, into tree and columns. raw is the frame's own
  * bytes. What its messages carry goes to the dissector "rpc". */
 void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree);
+/* What was found of the frame itself, if anything. */
+void show_findings(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo,
+                   proto_tree *tree);
 /* Of an earlier frame, and without its RPC message. old_names: it did not show them. */
 void show_earlier(const struct message_note *message_note, const struct frame_note *note,
                   bool old_names, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree);

@@ -89,6 +89,37 @@ class PrecedenceTest(host.PluginTest):
         self.assertGreater(alone, 100)
         self.assertEqual(builtin, alone)
 
+    def test_overtaken(self):
+        """What overtook in TCP, Wireshark dissects in the second pass, when we have shown it: the built-in dissector would
+        take it for a message of its own."""
+        packets, link = pcap.read(host.capture('iwarp-nfs3-mini'))
+        swapped = list(packets)
+        for at in range(0, len(packets) - 1):
+            one, other = packets[at:at + 2]
+            if at % 3 == 0 and one.data[26:38] == other.data[26:38] and len(one.data) > 66 and len(other.data) > 66:
+                swapped[at:at + 2] = other._replace(time_ns=one.time_ns), one._replace(time_ns=other.time_ns)
+        self.assertNotEqual(swapped, packets)
+        path = self.path()
+        pcap.write(path, swapped, link)
+        wrong = host.count(path, '_ws.malformed || rpc.program == 0', 2)
+        self.assertEqual((self.counts(path)[1], wrong), (0, 0))
+        self.assertGreater(self.counts(path, '-o', 'rpcrdma.leave_version1:TRUE')[1], 0)
+
+    def test_finding_beside(self):
+        """Why we could not read what the built-in dissector shows."""
+        packets, link = pcap.read(host.capture(CAPTURE))
+        frame = next(packet.frame for packet in packets if len(packet.data) > 120 and
+                     packet.data[36:38] == b'\x12\xb7' and packet.data[42] == roce.SEND_ONLY)
+        data = bytearray(packets[frame - 1].data)
+        data[38] ^= 1  # the UDP length
+        path = self.path()
+        packets[frame - 1] = packets[frame - 1]._replace(data=bytes(data))
+        pcap.write(path, packets, link)
+        for passes in (1, 2):
+            shown = host.fields(path, 'frame.number', 'rpcrdma.finding.rule', where=f'{BUILTIN} && rpcrdma.finding',
+                                passes=passes)
+            self.assertEqual(shown, [([str(frame)], ['malformed'])])
+
     def test_in_the_lists(self):
         """The built-in's heuristics are there under their names, once each, for options and dialogs."""
         out, _ = host.run('-G', 'heuristic-decodes')
