@@ -28,9 +28,8 @@ void handover_register(void)
     unknown_programs = module ? prefs_find_preference(module, "dissect_unknown_programs") : NULL;
 }
 
-/* Whether "rpc" has seen the Call of a Reply. Where it has not it makes one up, of program 0, which
- * the Call of that XID is a retransmission of, should it come. */
-static bool call_was_taken(const struct message_note *message_note)
+/* The Call of a Reply. NULL: no frame has it. */
+static const struct message_note *call_of(const struct message_note *message_note)
 {
     const struct frame_note *note = store_find(message_note->frame);
 
@@ -45,9 +44,67 @@ static bool call_was_taken(const struct message_note *message_note)
         call = store_find(t->call_frame);
         its = call ? store_message_note(call, false, message_note->xid, 0) : NULL;
         if (its)
-            return its->taken;
+            return its;
     }
-    return message_note->kind->has_call;
+    return NULL;
+}
+
+/* Whether "rpc" has seen the Call of a Reply with this XID, its own, which may be another than the
+ * header's. Where it has not it makes one up, of program 0, which the Call of that XID is a
+ * retransmission of, should it come. */
+static bool call_was_taken(const struct message_note *message_note, uint32_t xid)
+{
+    const struct message_note *call = call_of(message_note);
+
+    if (!call)
+        return message_note->kind->has_call && xid == message_note->xid;
+    return call->taken && xid == (call->xid ^ note_extra(call)->other_xid);
+}
+
+/* The latest streams that have a conversation, by number. */
+static struct {
+    uint64_t stream;
+    bool known;
+} opened[64];
+
+void handover_file(void)
+{
+    memset(opened, 0, sizeof(opened));
+}
+
+/* The conversation of a stream: of no addresses, and its number for ports. */
+static const address nobody = ADDRESS_INIT_NONE;
+
+static uint32_t high(uint64_t stream)
+{
+    return (uint32_t)(stream >> 32);
+}
+
+/* Whose XID is another than the header's has one beside the stream's, where it can be that of
+ * another Call. */
+static uint64_t conversation_of(const struct message_note *message_note, tvbuff_t *rpc)
+{
+    const uint64_t beside = UINT64_C(1) << 63;
+
+    return message_note->path->stream ^ (tvb_get_ntohl(rpc, 0) != message_note->xid ? beside : 0);
+}
+
+/* A Call's: "rpc" finds it, and would make one of other ends. From the first frame on, as a Reply
+ * may have been captured before its Call. */
+static void open_conversation(const struct message_note *message_note, uint64_t stream)
+{
+    const uint32_t first = 1;
+    size_t at = stream % G_N_ELEMENTS(opened);
+
+    if (message_note->kind->direction != RPCRDMA_DIRECTION_CALL ||
+        (opened[at].known && opened[at].stream == stream))
+        return;
+    opened[at].stream = stream;
+    opened[at].known = true;
+    if (!find_conversation(first, &nobody, &nobody, CONVERSATION_IBQP, high(stream),
+                           (uint32_t)stream, 0))
+        conversation_new(first, &nobody, &nobody, CONVERSATION_IBQP, high(stream), (uint32_t)stream,
+                         0);
 }
 
 /* Whether "rpc" will know it for what it is: else it says "Continuation", and our line says more.
@@ -61,7 +118,7 @@ static bool acceptable(const struct message_note *message_note, tvbuff_t *rpc)
         return false;
     type = tvb_get_ntohl(rpc, TYPE);
     if (message_note->kind->direction == RPCRDMA_DIRECTION_REPLY)
-        return type == RPCRDMA_RPC_REPLY && call_was_taken(message_note);
+        return type == RPCRDMA_RPC_REPLY && call_was_taken(message_note, tvb_get_ntohl(rpc, 0));
     return message_note->kind->direction == RPCRDMA_DIRECTION_CALL && type == RPCRDMA_RPC_CALL &&
            tvb_captured_length(rpc) >= CALL_LEAST && tvb_get_ntohl(rpc, RPC_VERSION) == 2 &&
            (strcmp(rpc_prog_name(tvb_get_ntohl(rpc, PROGRAM)), "Unknown") != 0 ||
@@ -158,47 +215,17 @@ static void blank_item(proto_node *node, void *context)
     }
 }
 
-/* The latest streams that have a conversation, by number: from which frame on. */
-static struct {
-    uint64_t stream;
-    uint32_t frame; /* 0: none */
-} opened[64];
-
-void handover_file(void)
+static void take(struct message_note *message_note, uint32_t xid)
 {
-    memset(opened, 0, sizeof(opened));
-}
-
-/* The conversation of a stream: of no addresses, and its number for ports. */
-static const address nobody = ADDRESS_INIT_NONE;
-
-static uint32_t high(uint64_t stream)
-{
-    return (uint32_t)(stream >> 32);
-}
-
-/* A Call's: "rpc" finds it, and would make one of other ends. */
-static void open_conversation(const struct message_note *message_note, const packet_info *pinfo)
-{
-    uint64_t stream = message_note->path->stream;
-    size_t at = stream % G_N_ELEMENTS(opened);
-    bool known = opened[at].frame != 0 && opened[at].stream == stream;
-
-    if (message_note->kind->direction != RPCRDMA_DIRECTION_CALL ||
-        (known && opened[at].frame <= pinfo->num))
-        return;
-    opened[at].stream = stream;
-    opened[at].frame = pinfo->num;
-    if (!find_conversation(pinfo->num, &nobody, &nobody, CONVERSATION_IBQP, high(stream),
-                           (uint32_t)stream, 0))
-        conversation_new(pinfo->num, &nobody, &nobody, CONVERSATION_IBQP, high(stream),
-                         (uint32_t)stream, 0);
+    message_note->taken = true;
+    if (xid != message_note->xid)
+        store_extra(message_note)->other_xid = xid ^ message_note->xid;
 }
 
 bool handover(struct message_note *message_note, const struct rpc_bytes *rpc, packet_info *pinfo,
               proto_tree *tree)
 {
-    uint64_t stream = message_note->path->stream;
+    uint64_t stream;
     address src = pinfo->src, dst = pinfo->dst;
     port_type ptype = pinfo->ptype;
     ws_bool use_endpoints = pinfo->use_conv_addr_port_endpoints;
@@ -209,14 +236,15 @@ bool handover(struct message_note *message_note, const struct rpc_bytes *rpc, pa
 
     if (!rpc_handle || !acceptable(message_note, rpc->tvb))
         return false;
-    message_note->taken = true;
+    stream = conversation_of(message_note, rpc->tvb);
+    take(message_note, tvb_get_ntohl(rpc->tvb, 0));
     /* what the packet's own are worth depends on how far it was dissected */
     summary_set_address(&pinfo->src, &message_note->path->src->address);
     summary_set_address(&pinfo->dst, &message_note->path->dst->address);
     pinfo->ptype = PT_IBQP;
     conversation_set_conv_addr_port_endpoints(pinfo, &none, &none, CONVERSATION_IBQP, high(stream),
                                               (uint32_t)stream);
-    open_conversation(message_note, pinfo);
+    open_conversation(message_note, stream);
     taken = call_rpc(rpc->tvb, pinfo, tree);
     if (tree && rpc->n_blanks > 0)
         proto_tree_children_foreach(tree, blank_item, &(struct blanks){rpc, pinfo});

@@ -75,6 +75,7 @@ struct extra {
     uint8_t *copy;        /* of its bytes; NULL: they are in the frame */
     uint32_t first_frame; /* of several; 0: its own */
     uint32_t invalidate, part;
+    uint32_t other_xid; /* its RPC message's, by what that differs (XOR); 0: it is the header's */
     uint32_t n_findings, n_chunks;
     struct rpcrdma_finding *findings;
     struct chunk_note *chunks;

@@ -60,6 +60,50 @@ class OrphansTest(host.PluginTest):
     def test_missing(self):
         self.check(variants.lossy(host.recording('roce-nfs41-mini').packets, 3, 0.3))
 
+    def rpcs(self, packets, passes=2):
+        """(frame, XID of RPC) and whether it was paired, of what RPC's dissector was given."""
+        path = self.path()
+        pcap.write(path, packets)
+        rows = host.fields(path, 'frame.number', 'rpc.xid', 'rpc.repframe', 'rpc.reqframe', 'rpc.dup', where='rpc && rpcrdma',
+                           passes=passes)
+        self.assertEqual([row for row in rows if row[4]], [])
+        return {(int(frame[0]), xid[0]): bool(call or reply) for frame, xid, call, reply, _ in rows}
+
+    def test_reply_first(self):
+        """The first Reply of a connection was captured before its Call."""
+        packets, _ = pcap.read(host.capture('roce-nfs3-mini'))
+        call, reply, *_ = (int(row[0][0]) for row in host.fields(host.capture('roce-nfs3-mini'), 'frame.number',
+                                                                 where='rpcrdma.xid'))
+        order = packets[:call - 1] + [packets[reply - 1]] + packets[call - 1:reply - 1] + packets[reply:]
+        order = [packet._replace(time_ns=when.time_ns) for packet, when in zip(order, packets)]
+        self.check(order)
+        rpcs = self.rpcs(order)
+        self.assertEqual([paired for (frame, _), paired in rpcs.items() if frame in (call, call + 1)], [True, True])
+
+    def test_other_xid(self):
+        """The RPC message's XID is another than the header's: that of the next Call."""
+        path = host.capture('roce-nfs3-mini')
+        packets, _ = pcap.read(path)
+        rows = [int(row[0][0]) for row in host.fields(path, 'frame.number', where='rpcrdma.xid && rpcrdma.header_length == 28')]
+        call, reply, following, _ = rows[8:12]
+        at, xid = slice(82, 86), packets[following - 1].data[82:86]
+
+        def changed(*frames):
+            return [packet._replace(data=packet.data[:at.start] + xid + packet.data[at.stop:]) if packet.frame in frames else
+                    packet for packet in packets]
+
+        xid_shown, unchanged = f'0x{xid.hex()}', self.rpcs(packets)
+        for frames, shown in (((reply,), [call]), ((call,), [call]), ((call, reply), [call, reply])):
+            with self.subTest(frames):
+                captured = changed(*frames)
+                self.check(captured)
+                for passes in (1, 2):
+                    rpcs = self.rpcs(captured, passes)
+                    self.assertEqual([frame for frame, _ in rpcs if frame in (call, reply)], shown)
+                    self.assertTrue(all(rpcs[frame, xid_shown] for frame in frames if len(frames) == 2 and passes == 2))
+                self.assertEqual({key: paired for key, paired in rpcs.items() if key[0] not in (call, reply)},
+                                 {key: paired for key, paired in unchanged.items() if key[0] not in (call, reply)})
+
     def test_unknown_program(self):
         """Shown by Wireshark only where its preference says so."""
         packets, link = pcap.read(host.capture('roce-nfs3-mini'))
