@@ -17,6 +17,7 @@
 #include "net/packet/erf.h"
 #include "numbers.h"
 #include "once.h"
+#include "rule_order.h"
 #include "source/source.h"
 #include "store.h"
 #include "taps.h"
@@ -333,6 +334,11 @@ void feed_frame(packet_info *pinfo)
         keep_op(NULL); /* its end was not reported */
         fail();
     }
+}
+
+bool feed_doubts(enum rpcrdma_rule_id rule)
+{
+    return feed.analyzer && rpcrdma_analyzer_apart(feed.analyzer)->too_far && rule_by_order(rule);
 }
 
 void feed_frame_done(void)

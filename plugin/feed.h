@@ -2,6 +2,7 @@
 #ifndef RPCRDMA_PLUGIN_FEED_H
 #define RPCRDMA_PLUGIN_FEED_H
 
+#include "finding.h"
 #include "plugin.h"
 
 /* On a frame's first visit, whichever hook comes first: its raw bytes through net/ and flow/. What
@@ -10,6 +11,10 @@ void feed_frame(packet_info *pinfo);
 
 /* The frame's own bytes: a dissector may work on bytes that were put together or decrypted. */
 tvbuff_t *feed_raw(const packet_info *pinfo);
+
+/* Whether a finding is wrong, as far as is known by now: it depends on which direction was first,
+ * and their clocks are too far apart. */
+bool feed_doubts(enum rpcrdma_rule_id rule);
 
 /* The frame in hand is done. */
 void feed_frame_done(void);

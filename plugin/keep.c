@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "decode_as.h"
+#include "feed.h"
 #include "late.h"
 #include "store.h"
 #include "taps.h"
@@ -134,6 +135,8 @@ static void set_findings(struct message_note *message_note, const struct rpcrdma
     for (size_t i = 0; i < m->n_findings; i++) {
         const struct rpcrdma_finding *finding = &m->findings[i];
 
+        if (feed_doubts(finding->rule))
+            continue;
         if (finding->frame == 0 || finding->frame == m->frame)
             extra->findings[n++] = *finding;
         else if (!m->held_back)
@@ -361,8 +364,11 @@ void keep_partial(void *context, const struct rpcrdma_flow_message *message,
 void keep_found(uint32_t frame, uint32_t connection, const uint32_t *xid,
                 const struct rpcrdma_finding *finding)
 {
-    struct found **end = &store_more(frame)->findings;
+    struct found **end;
 
+    if (feed_doubts(finding->rule))
+        return;
+    end = &store_more(frame)->findings;
     while (*end)
         end = &(*end)->next;
     *end = store_new(sizeof(struct found));
