@@ -2,6 +2,7 @@
 """Each field that is registered, and so offered for filters and columns, is in some packet."""
 import os
 import re
+import subprocess
 import sys
 import unittest
 
@@ -76,6 +77,19 @@ class RegisteredTest(host.PluginTest):
     def names(self, path, passes=('-2',)):
         out, _ = host.run('-r', path, *passes, '-T', 'pdml', '-Y', 'rpcrdma')
         return set(NAME.findall(out))
+
+    def test_not_here(self):
+        """What the command has of an RPC or a finding, and Wireshark has not, is told."""
+        listed = subprocess.run([host.RPCRDMA, 'fields'], capture_output=True, check=True).stdout.decode()
+        names = {line.split()[0].removesuffix('_ns') for line in listed.splitlines()
+                 if line.startswith(('rpcrdma.rpcs.', 'rpcrdma.finding.'))}
+        self.assertGreater(len(names), 60)
+        where = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../docs/wireshark.md')
+        with open(where, encoding='utf-8') as file:
+            section = file.read().split('### Names of fields')[1].split('\n### ')[0].split('\n## ')[0]
+        missing = {name for name in names - registered() if f'.{name.split(".")[-1]}`' not in section and
+                   f'.{name.split(".")[2]}`' not in section}
+        self.assertEqual(missing, set())
 
     def test_each(self):
         want = registered()
