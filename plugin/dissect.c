@@ -183,6 +183,7 @@ static void open_file(void)
     shown = 0;
     columns.frame = 0;
     roce_file();
+    builtin_file();
     feed_begin();
 }
 

@@ -112,6 +112,7 @@ void repeat_expert(packet_info *pinfo, proto_item *item, enum rpcrdma_repeat rep
 
 /* builtin.c */
 void builtin_register(void);                    /* in the handoff, after our heuristics */
+void builtin_file(void);                        /* a file is opened */
 bool builtin_claimed(const packet_info *pinfo); /* what the frame in hand carries */
 
 /* roce.c */

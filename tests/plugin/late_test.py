@@ -45,6 +45,21 @@ class LateTest(host.PluginTest):
             pcap.write(path, variants.thinned(host.recording(name), NTH))
             yield name, path
 
+    def test_no_call_made_up(self):
+        """What is held back the built-in dissector shows, but for Replies whose Calls we took."""
+        for name, path in self.each():
+            with self.subTest(name):
+                self.assertEqual(host.count(path, 'rpcordma && rpc && rpc.program == 0'), 0)
+                self.assertGreater(host.count(path, 'frame.protocols contains "rpcordma" && nfs'), 10)
+                self.assertGreater(host.count(path, 'frame.protocols contains "rpcordma" && rpc.msgtyp == 1'), 0)
+
+    def test_reply_chunk(self):
+        """Bytes of a Reply that an RDMA Write moves are no message, though they look like one."""
+        path = self.path()
+        packets = [packet for packet in host.recording('iwarp-nfs41-mini').packets if packet.frame % 10]
+        pcap.write(path, packets)
+        self.assertEqual(host.count(path, 'frame.protocols contains "rpcordma" && rpc.msgtyp == 1 && nfs.opcode == 42'), 1)
+
     def test_messages(self):
         for name, path in self.each():
             with self.subTest(name):
