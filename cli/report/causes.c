@@ -339,6 +339,24 @@ static bool all_one_way(const struct report *r)
     return one_way;
 }
 
+/* Gaps of what was lost on the network before the place of capture: the capture lacks nothing of
+ * it. */
+static uint64_t lost_before(const struct report *r)
+{
+    GHashTableIter each;
+    gpointer one;
+    uint64_t gaps = 0;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *c = one;
+
+        for (int end = 0; end < 2; end++)
+            gaps += c->has_path[end] ? c->path[end].lost_before_gaps : 0;
+    }
+    return gaps;
+}
+
 uint64_t report_gaps(const struct report *r, uint64_t *frame)
 {
     static const enum rpcrdma_rule_id rules[] = {RPCRDMA_RULE_PACKETS_LOST, RPCRDMA_RULE_TCP_LOST,
@@ -350,7 +368,8 @@ uint64_t report_gaps(const struct report *r, uint64_t *frame)
             *frame = r->rule_frame[rules[i]];
     /* of TCP one gap is told as both, but for what is before the first frame of MPA, and what was
      * captured and cut before it says what it is */
-    return r->rules[RPCRDMA_RULE_PACKETS_LOST] +
+    return r->rules[RPCRDMA_RULE_PACKETS_LOST] -
+           MIN(lost_before(r), r->rules[RPCRDMA_RULE_PACKETS_LOST]) +
            MAX(r->rules[RPCRDMA_RULE_TCP_LOST], r->rules[RPCRDMA_RULE_BYTES_LOST]);
 }
 

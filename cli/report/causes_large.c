@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "out/address.h"
+#include "plural.h"
 #include "times.h"
 
 enum { TIMES = 3, SURE = 3 }; /* one packet was sent again so often; on so many connections */
@@ -24,18 +25,35 @@ static uint32_t largest(const struct report_connection *c)
     return MAX(c->path[0].largest_payload, c->path[1].largest_payload);
 }
 
-/* RPCs that move large packets towards that end were not answered, and large ones were sent to it
- * again and again, from the same one on: as requests, or as responses to a request that came again.
- */
-static bool hangs(const struct report_connection *c, int to_server)
+/* The same was sent to it again and again, from the same packet on. */
+static bool stuck(const struct report_connection *c, int to_server)
 {
     int end = end_of(c, to_server);
     const struct rpcrdma_path *path = &c->path[end], *back = &c->path[1 - end];
-    uint32_t times = to_server ? MAX(path->stuck, back->stuck) : path->stuck, large = largest(c);
+    uint32_t times = to_server ? MAX(path->stuck, back->stuck) : path->stuck;
 
-    return c->has_path[0] && c->has_path[1] && !report_one_way(c) && large >= REPORT_LARGE &&
-           c->trouble.hung[to_server].bytes >= large && times >= TIMES &&
+    return c->has_path[0] && c->has_path[1] && !report_one_way(c) && times >= TIMES;
+}
+
+/* RPCs that move large packets towards that end were not answered, and large ones were sent to it
+ * again and again: as requests, or as responses to a request that came again. */
+static bool hangs(const struct report_connection *c, int to_server)
+{
+    const struct rpcrdma_path *path = &c->path[end_of(c, to_server)];
+    uint32_t large = largest(c);
+
+    return stuck(c, to_server) && large >= REPORT_LARGE &&
+           c->trouble.hung[to_server].bytes >= large &&
            path->retransmitted_bytes / 2 >= path->retransmitted * (uint64_t)(large / 4);
+}
+
+/* They are lost before the place of capture: a Nak asks for them, and only what is behind them
+ * comes to it, again and again. Large ones that had arrived do not speak against it: a small one
+ * did, and they did not. */
+static bool lost_before(const struct report_connection *c, int to_server)
+{
+    return stuck(c, to_server) && c->path[end_of(c, to_server)].lost_before > 0 &&
+           c->trouble.hung[to_server].bytes >= REPORT_LARGE;
 }
 
 /* ... though small ones arrived on it, and no large one did. */
@@ -58,7 +76,7 @@ static bool hung_before(const struct report *r, const struct report_connection *
 
 static bool one_of_them(const struct report *r, const struct report_connection *c, int to_server)
 {
-    return small_alone(c, to_server) || hung_before(r, c, to_server);
+    return small_alone(c, to_server) || hung_before(r, c, to_server) || lost_before(c, to_server);
 }
 
 struct black_hole {
@@ -66,6 +84,7 @@ struct black_hole {
     int64_t since_ns, until_ns;
     uint64_t rpcs, frame;
     uint32_t large, times;
+    uint64_t lost_before; /* packets of these */
     GArray *connections;
 };
 
@@ -86,6 +105,7 @@ static void add(struct black_hole *hole, const struct report_connection *c, int 
     hole->until_ns = MAX(hole->until_ns, last_ns(c));
     hole->rpcs += hung->rpcs;
     hole->large = MAX(hole->large, largest(c));
+    hole->lost_before += c->path[end_of(c, to_server)].lost_before;
     hole->times = MAX(hole->times, MAX(c->path[0].stuck, c->path[1].stuck));
     g_array_append_val(hole->connections, c->pub.number);
 }
@@ -106,10 +126,29 @@ static bool others_passed(const struct report *r, GList *all, const struct black
     return found;
 }
 
+/* What hung, and which way. */
+static void tell_hung(const struct black_hole *hole, char *text, size_t size)
+{
+    char large[40] = "large packets";
+
+    if (hole->large >= REPORT_LARGE)
+        snprintf(large, sizeof(large), "packets of %u bytes of payload", (unsigned)hole->large);
+    if (hole->lost_before == 0)
+        snprintf(text, size, "%s to it, one of which was sent %u times", large,
+                 (unsigned)hole->times + 1);
+    else
+        snprintf(text, size,
+                 "%s to it, %" PRIu64
+                 " of which a Nak asked for, and which never came to the place "
+                 "of capture, though what is behind them came %u times",
+                 large, hole->lost_before, (unsigned)hole->times + 1);
+}
+
 static void tell(struct report *r, struct black_hole *hole, int to_server)
 {
     const char *end = to_server ? "server" : "client";
     struct report_cause *cause;
+    char hung[200];
     guint n = hole->connections->len;
 
     r->about = hole->first;
@@ -120,16 +159,17 @@ static void tell(struct report *r, struct black_hole *hole, int to_server)
     cause->count = n;
     cause->time_ns = MAX(time_less(hole->until_ns, hole->since_ns), 0);
     cause->frame = hole->frame;
+    tell_hung(hole, hung, sizeof(hung));
     snprintf(cause->text, sizeof(cause->text),
-             "Large packets do not arrive at the %s (an MTU black hole): on %u connections, the "
-             "first of them connection %u, RPCs hung that move packets of %u bytes of payload to "
-             "it, one of which was sent %u times, while small packets arrived. "
+             "Large packets do not arrive at the %s (an MTU black hole): on %u connection%s, %s"
+             "connection %u, RPCs hung that move %s, while small packets arrived. "
              "Compare the MTU of both hosts' interfaces and of each switch port between them.",
-             end, n, (unsigned)hole->first->pub.number, (unsigned)hole->large,
-             (unsigned)hole->times + 1);
+             end, n, plural(n), n > 1 ? "the first of them " : "",
+             (unsigned)hole->first->pub.number, hung);
     if (n < SURE)
-        snprintf(cause->against, sizeof(cause->against),
-                 "it was so twice: the way may have been down just then");
+        snprintf(cause->against, sizeof(cause->against), "it was so %s: the way may have %s",
+                 n > 1 ? "twice" : "once",
+                 hole->lost_before > 0 ? "been full" : "been down just then");
 }
 
 /* All that hung towards that end, of the hosts of this one, unless it was told of before. */
@@ -143,7 +183,8 @@ static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
         if (report_same_hosts(c, first->data) && one_of_them(r, c, to_server))
             add(&hole, c, to_server);
     }
-    if (hole.connections->len > 1 && !others_passed(r, all, &hole, to_server)) {
+    if (hole.first && (hole.connections->len > 1 || hole.lost_before > 0) &&
+        !others_passed(r, all, &hole, to_server)) {
         for (GList *one = first; one; one = one->next) {
             struct report_connection *c = one->data;
 
@@ -155,12 +196,17 @@ static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
     g_array_unref(hole.connections);
 }
 
+static bool suspect(const struct report_connection *c, int to_server)
+{
+    return hangs(c, to_server) || lost_before(c, to_server);
+}
+
 static bool looked_at(GList *all, const GList *of, int to_server)
 {
     bool found = false;
 
     for (const GList *one = all; one != of && !found; one = one->next)
-        found = hangs(one->data, to_server) && report_same_hosts(one->data, of->data);
+        found = suspect(one->data, to_server) && report_same_hosts(one->data, of->data);
     return found;
 }
 
@@ -170,7 +216,7 @@ void causes_of_black_holes(struct report *r)
 
     for (int to_server = 0; to_server < 2; to_server++)
         for (GList *one = all; one; one = one->next)
-            if (hangs(one->data, to_server) && !looked_at(all, one, to_server))
+            if (suspect(one->data, to_server) && !looked_at(all, one, to_server))
                 of_hosts(r, all, one, to_server);
     g_list_free(all);
 }

@@ -90,7 +90,8 @@ struct loss {
     uint64_t own;            /* requests that were lost */
     uint64_t packets, timeouts;
     int64_t waited_ns, longest_ns;
-    bool gaps; /* some are missing here, too: that is no other order */
+    /* many of these are missing here, too, and not only damaged: that is no other order */
+    bool gaps, all_passed;
 };
 
 static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_path *back)
@@ -112,7 +113,8 @@ static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_
         .packets = own + back->asked_again,
         .timeouts = a->timeouts - MIN(elsewhere, a->timeouts) + back->asked_timeouts,
         .waited_ns = a->waited_ns - MIN(other_ns, a->waited_ns) + back->asked_waited_ns,
-        .gaps = a->lost > a->lost_behind,
+        .gaps = a->lost > a->lost_behind && (a->lost - a->lost_behind) * 2 >= a->lost,
+        .all_passed = a->lost == a->lost_behind,
     };
 
     loss.longest_ns = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), loss.waited_ns);
@@ -147,9 +149,10 @@ static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *c
                  loss->all_naks == 0 ? "was seen" : "shows a loss");
     else if (!loss->gaps)
         snprintf(cause->against, sizeof(cause->against),
-                 "all that the Naks ask for had passed here: packets that come out of order behind "
-                 "the place of capture, or damaged (--check-icrc shows these), are answered with "
-                 "Naks, too%s",
+                 "%s the Naks ask for had passed here: packets that come out of order behind the "
+                 "place of capture, or damaged (--check-icrc shows these), are answered with Naks, "
+                 "too%s",
+                 loss->all_passed ? "all that" : "most of what",
                  loss->all_naks > loss->naks ? ", as others here were" : "");
 }
 

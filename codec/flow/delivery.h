@@ -118,6 +118,10 @@ struct rpcrdma_path {
     uint64_t served_timeouts;
     int64_t served_timeout_ns;
     uint64_t lost_behind; /* of lost: it passed here, and a Nak asked for it */
+    /* of lost: a Nak asked for it, and it did not pass, neither before nor since: it was lost
+     * before the place of capture, each time; in so many gaps */
+    uint64_t lost_before;
+    uint32_t lost_before_gaps;
     /* for what came late: out of order here, or acknowledged before it passed again */
     uint64_t late_naks;
     uint64_t late_timeouts; /* of the timeouts: the first transmission had arrived, as Acks show, */

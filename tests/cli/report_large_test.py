@@ -4,6 +4,7 @@ import unittest
 
 from conversation import ConversationTest
 import rule_talk
+import rules_transport
 
 SECOND = 10**9
 DATA = 8192
@@ -39,6 +40,19 @@ class Large(ConversationTest):
     def hung_writes(self, c, xid, times):
         self.hung_read(c, xid, times, False)
 
+    def lost_read(self, c, xid, times):
+        """RDMA Writes are lost before the place of capture, again and again; the Reply behind them comes to it."""
+        chunk = c.memory.chunk(DATA)
+        c.read_call(DATA, xid=xid, write=[chunk])
+        before, psn = len(c.packets), c.server.psn
+        returned = c.push(chunk, rule_talk.data(DATA))
+        del c.packets[before:]
+        c.reply(xid, c.read_results(DATA), write=[returned])
+        c.packets.pop()
+        reply = c.packets[before:]
+        rules_transport.nak(c, c.client, psn, rules_transport.SEQUENCE_ERROR)
+        self.again(c, reply, times)
+
     def hangs(self, hung, n, times=6, between=None, first=None):
         """The same Call on n connections, one after the other, each in the place of the one before."""
         def talk(c, _):
@@ -73,6 +87,19 @@ class Large(ConversationTest):
         for hung, before in ((self.hung_write, rule_talk.Conversation.write), (self.hung_read, rule_talk.Conversation.read)):
             one, = self.hangs(hung, 3, first=lambda c, before=before: before(c, (DATA,)))['causes']
             self.assertEqual((one['cause'], one['count']), ('mtu-black-hole', 3))
+
+    def test_lost_before(self):
+        """Where they do not come to the place of capture, a Nak says that they were lost: one connection shows it. The capture
+        lacks nothing."""
+        for n, confidence in ((1, 'medium'), (3, 'high')):
+            report = self.hangs(self.lost_read, n, first=lambda c: c.read((DATA,)))
+            one, = report['causes']
+            self.assertEqual((one['cause'], one['confidence'], one['count']), ('mtu-black-hole', confidence, n))
+            self.assertIn(f'{8 * n} of which a Nak asked for, and which never came to the place of capture, though what is behind them '
+                          'came 7 times, while small packets arrived.', one['text'])
+            self.assertEqual('it was so once: the way may have been full' in one.get('against', ''), n == 1)
+        names = [one['cause'] for one in self.hangs(self.lost_read, 1, times=1, first=lambda c: c.read((DATA,)))['causes']]
+        self.assertNotIn('mtu-black-hole', names)
 
     def test_not_their_size(self):
         """Once, or a few times; and where large ones arrive on another connection meanwhile."""

@@ -46,7 +46,7 @@ RPCRDMA_RARE void delivery_nak(struct flow_memory *memory, struct flow_delivery 
                                const struct rpcrdma_op *op, uint64_t at)
 {
     struct rpcrdma_path *path = delivery_rare(memory, d);
-    const struct hole *holes;
+    struct hole *holes;
     struct transmission *t;
     int kind;
     bool known = d->naked && d->rare->nak_at == at, out_of_order;
@@ -79,8 +79,10 @@ RPCRDMA_RARE void delivery_nak(struct flow_memory *memory, struct flow_delivery 
     d->rare->out_of_order_end = d->next;
     holes = d->rare->holes;
     for (int i = 0; holes && i < HOLES; i++)
-        if (!holes[i].arrived && at >= holes[i].first && at - holes[i].first < holes[i].count)
-            return; /* counted when it is retransmitted */
+        if (!holes[i].arrived && at >= holes[i].first && at - holes[i].first < holes[i].count) {
+            transmission_asked(path, &holes[i]);
+            return;
+        }
     if (out_of_order) {
         path->late_naks++;
         return;

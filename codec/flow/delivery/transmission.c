@@ -132,6 +132,26 @@ void transmission_first_ack(struct flow_delivery *d)
     d->acks = d->acknowledged = true;
 }
 
+void transmission_asked(struct rpcrdma_path *path, struct hole *hole)
+{
+    if (hole->asked)
+        return;
+    hole->asked = true;
+    path->lost += hole->count;
+    path->lost_before += hole->count;
+    path->lost_before_gaps++;
+}
+
+/* It passed, or had arrived, so many of them; and so many gaps are in its place. */
+static void not_asked(struct rpcrdma_path *path, const struct hole *hole, uint64_t count, int left)
+{
+    if (!hole->asked)
+        return;
+    path->lost -= count;
+    path->lost_before -= count;
+    path->lost_before_gaps += (uint32_t)(left - 1);
+}
+
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
                        struct filled *filled)
 {
@@ -149,6 +169,7 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
         *filled = (struct filled){left - after, hole->time_ns, hole->arrived, hole->arrived_ns};
         if (!hole->arrived)
             not_missing(d, filled->count);
+        not_asked(&d->rare->path, hole, filled->count, (first > hole->first) + (after > 0));
         hole->count = first - hole->first;
         rest = *hole;
         rest.first = first + count;
@@ -212,6 +233,7 @@ static void uncaptured(struct flow_delivery *d, uint64_t last, int64_t time_ns)
         not_missing(d, count);
         d->rare->path.uncaptured += count;
         d->rare->path.uncaptured_reads += responded(d, hole, count);
+        not_asked(&d->rare->path, hole, count, count < hole->count);
         before = answered_before(d->rare, hole);
         if (before) {
             before->count += count;
@@ -224,10 +246,12 @@ static void uncaptured(struct flow_delivery *d, uint64_t last, int64_t time_ns)
             rest.count -= count;
             room = free_hole(d->rare, hole);
             hole->arrived = true;
+            hole->asked = false;
             hole->arrived_ns = time_ns;
             *(room ? room : hole) = rest;
         } else {
             hole->arrived = true;
+            hole->asked = false;
             hole->arrived_ns = time_ns;
         }
     }

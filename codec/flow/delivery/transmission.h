@@ -101,6 +101,7 @@ struct hole {
     uint64_t first, count;
     int64_t time_ns;    /* when it was found */
     bool arrived;       /* it was acknowledged, so it was not captured, or will come out of order */
+    bool asked;         /* a Nak asked for it: counted in path.lost_before */
     int64_t arrived_ns; /* then */
     uint64_t skipped_end, answer_next; /* of flow_delivery, when it was found */
 };
@@ -469,6 +470,8 @@ uint64_t transmission_responded(const struct flow_delivery *d, uint64_t first, u
  * it comes yet: what is lost on the way is sent again. */
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t time_ns);
+/* A Nak asks for it: it was lost, before the place of capture if it does not pass yet. */
+void transmission_asked(struct rpcrdma_path *path, struct hole *hole);
 /* Takes that out of what is missing. False, and *filled is zero: `first` is not. */
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
                        struct filled *filled);

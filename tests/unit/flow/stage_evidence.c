@@ -199,6 +199,43 @@ static void silent_and_heard(void **state)
     assert_int_equal(path_to(d)->silent_ns, 0);
 }
 
+static void lost_before(uint64_t lost, uint64_t packets, uint32_t gaps)
+{
+    assert_int_equal(path_to(d)->lost, lost);
+    assert_int_equal(path_to(d)->lost_before, packets);
+    assert_int_equal(path_to(d)->lost_before_gaps, gaps);
+}
+
+/* A Nak asks for what has not passed: it was lost before the place of capture, and counts so until
+ * it passes, or is acknowledged. */
+static void asked_for_and_not_passed(void **state)
+{
+    (void)state;
+    send_one(PSN);
+    send_one(PSN + 9); /* 8 are missing */
+    answer(RPCRDMA_OP_NAK, PSN + 1, RPCRDMA_NAK_PSN_SEQUENCE);
+    lost_before(8, 8, 1);
+    send_one(PSN + 9);
+    answer(RPCRDMA_OP_NAK, PSN + 1, RPCRDMA_NAK_PSN_SEQUENCE); /* once more */
+    lost_before(8, 8, 1);
+    now += 600 * MS;
+    send_one(PSN + 1);
+    send_one(PSN + 2);
+    send_one(PSN + 5); /* those before it were lost again */
+    lost_before(8, 5, 2);
+    ack(PSN + 4); /* they came once more, and were not captured */
+    lost_before(6, 3, 1);
+    ack(PSN + 9);
+    lost_before(3, 0, 0);
+
+    begin_again(); /* the Nak acknowledges what is before it */
+    send_one(PSN);
+    send_one(PSN + 5);
+    answer(RPCRDMA_OP_NAK, PSN + 3, RPCRDMA_NAK_PSN_SEQUENCE);
+    lost_before(2, 2, 1);
+    assert_int_equal(path_to(d)->uncaptured, 2);
+}
+
 /* What was acknowledged in time comes again: its Ack was lost where a timer may have ended. */
 static void acknowledged_and_sent_again(void **state)
 {
@@ -338,6 +375,7 @@ int main(void)
         TEST(served_and_sent_again),
         TEST(served_answers),
         TEST(silent_and_heard),
+        TEST(asked_for_and_not_passed),
         TEST(acknowledged_and_sent_again),
         TEST(asked_for_out_of_order),
         TEST(responses_late),
