@@ -368,7 +368,7 @@ static void no_acks_at_all(void **state)
 static void acks_begin_later(void **state)
 {
     (void)state;
-    for (int nak = 0; nak < 2; nak++) {
+    for (uint64_t nak = 0; nak < 2; nak++) {
         begin_again();
         send_one(PSN);
         send_one(PSN + 2);
@@ -377,10 +377,10 @@ static void acks_begin_later(void **state)
             answer(RPCRDMA_OP_NAK, PSN + 1, RPCRDMA_NAK_PSN_SEQUENCE);
         else
             ack(PSN);
-        path_is(0, 0, 0, 0, 0);
+        path_is(0, nak, 0, 0, 0);
         send_one(PSN + 4);
-        path_is(0, 0, 0, 0, 0);
-        ack(PSN + 2);
+        path_is(0, nak, 0, 0, 0);
+        ack(PSN + 2); /* it came, whether sent again or not */
         path_is(0, 0, 0, 0, 1);
         flow_delivery_tail(&memory, d);
         path_is(0, 0, 0, 0, 1);
