@@ -70,7 +70,7 @@ void report_causes_judge(struct report_cause *one, struct report_cause *const *a
     if (sure * 2 >= n || (restart && sure > 0)) {
         one->confidence = CONFIDENCE_HIGH;
         one->against[0] = '\0';
-    } else if (one->confidence == CONFIDENCE_HIGH) {
+    } else if (one->confidence == CONFIDENCE_HIGH && doubtful) {
         one->confidence = doubtful->confidence;
         memcpy(one->against, doubtful->against, sizeof(one->against));
     }
