@@ -27,6 +27,11 @@ void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s
         tcp->net->sink.finding(tcp->net->sink.context, &finding);
 }
 
+static uint32_t header_bytes(const uint8_t *header)
+{
+    return (header[12] >> 4) * 4u;
+}
+
 struct segment {
     uint64_t key[2][2]; /* source, destination */
     uint16_t port[2];
@@ -134,6 +139,14 @@ static void begin(struct rpcrdma_stream *s, enum rpcrdma_stream_phase phase, uin
     s->next = s->start = s->scanned = seq;
 }
 
+/* What shows MPA. */
+static bool may_begin(const struct rpcrdma_tcp_piece *piece)
+{
+    return rpcrdma_mpa_is_request(piece->bytes, piece->caplen) ||
+           rpcrdma_mpa_is_reply(piece->bytes, piece->caplen) ||
+           rpcrdma_ddp_plausible(piece->bytes, piece->caplen) == RPCRDMA_PLAUSIBLE_YES;
+}
+
 /* A connection is worth remembering when this segment of a sender (end 0) shows MPA. */
 static struct rpcrdma_tcp_connection *
 recognise(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l, struct segment *t, uint64_t hash)
@@ -143,8 +156,7 @@ recognise(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l, struct segment
     bool reply = !request && rpcrdma_mpa_is_reply(piece->bytes, piece->caplen);
     struct rpcrdma_tcp_connection *c;
 
-    if (!request && !reply &&
-        rpcrdma_ddp_plausible(piece->bytes, piece->caplen) != RPCRDMA_PLAUSIBLE_YES)
+    if (!may_begin(piece))
         return NULL;
     c = create(tcp, l, t, hash);
     if (!c || (!request && !reply))
@@ -365,10 +377,33 @@ static uint16_t network(const struct rpcrdma_layer *l, const uint8_t *header, bo
                : 0;
 }
 
+/* By more than padding, or the frame's own checksum behind it. */
+static bool length_disagrees(const struct rpcrdma_layer *l)
+{
+    enum { FRAME_LEAST = 64, FRAME_SUM = 4 };
+    const struct rpcrdma_packet *packet = l->packet;
+
+    if (packet->caplen < packet->len)
+        return false;
+    return l->c.caplen < l->c.len || (packet->len > FRAME_LEAST && l->c.base == packet->data &&
+                                      packet->len - l->c.len > FRAME_SUM);
+}
+
+/* What is replayed stands where nothing fits. */
+static bool to_sum(const struct rpcrdma_layer *l, struct rpcrdma_tcp_connection *c, int end,
+                   const struct rpcrdma_tcp_taken *t)
+{
+    return l->net->check_crc ||
+           (!l->net->replays && rpcrdma_tcp_to_sum(l->net->tcp, c, end, t, length_disagrees(l)));
+}
+
 /* Bits changed on its way: its receiver drops it. What no checksum covers is not looked at. */
 static bool damaged(struct rpcrdma_layer *l, const uint8_t *header, size_t n)
 {
-    if (!rpcrdma_layer_damaged(l, RPCRDMA_CARRIER_IWARP, rpcrdma_tcp_checksum_good(l, header, n)))
+    /* what else is in the IP header changes on the way, and harms nothing */
+    bool good = rpcrdma_tcp_checksum_good(l, header, n, l->net->check_crc);
+
+    if (!rpcrdma_layer_damaged(l, RPCRDMA_CARRIER_IWARP, good))
         return false;
     rpcrdma_layer_finding(l, RPCRDMA_RULE_TCP_DAMAGED, NULL, rpcrdma_get_be32(header + 4), 0);
     return true;
@@ -392,7 +427,7 @@ void rpcrdma_tcp_settle(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
  * or can neither be of a connection nor begin one. */
 static inline bool read_segment(struct rpcrdma_layer *l, const uint8_t *p, struct segment *t)
 {
-    uint32_t header = (p[12] >> 4) * 4u;
+    uint32_t header = header_bytes(p);
 
     if (header < TCP_BYTES || header - TCP_BYTES > rpcrdma_cursor_left(&l->c))
         return false;
@@ -459,7 +494,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         tcp->back_frame = tcp->frame;
     tcp->time_ns = l->packet->time_ns;
     c = tcp->n_connections > 0 ? find(tcp, &t, hash, &end) : NULL;
-    if (c && l->net->check_crc && damaged(l, p, (p[12] >> 4) * 4u + t.is.piece.len))
+    if (c && to_sum(l, c, end, &t.is) && damaged(l, p, header_bytes(p) + t.is.piece.len))
         return RPCRDMA_IS_RDMA;
     if (l->net->replays && !replayable(c, end, &t))
         return c && c->confirmed ? RPCRDMA_IS_RDMA : RPCRDMA_IS_OTHER;
@@ -474,6 +509,9 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     }
     if (!c) {
         end = 0;
+        if (may_begin(&t.is.piece) && !l->net->replays &&
+            damaged(l, p, header_bytes(p) + t.is.piece.len))
+            return RPCRDMA_IS_RDMA;
         c = begin_connection(l, &t, hash);
         if (!c)
             return RPCRDMA_IS_OTHER;

@@ -96,6 +96,9 @@ struct rpcrdma_stream { /* one direction */
     uint32_t marker_phase; /* sequence number where the first FPDU began */
     bool tagged_open[2];   /* a Write, a Read Response had no last segment yet, perhaps */
 
+    uint8_t doubts;   /* how much was summed up of late that was right: see tcp_doubt.c */
+    uint32_t largest; /* FPDU that went on behind its segment: likewise */
+
     bool send_known; /* the next two are what a Send's segment must have */
     uint32_t send_msn, send_offset;
 
@@ -167,6 +170,7 @@ struct rpcrdma_tcp {
     uint64_t back_frame; /* the latest whose time is before that of the one before; 0: none */
     uint8_t *scratch;    /* an FPDU freed of its markers */
     bool making_room;
+    uint32_t n_sums, sums_left, sums_step; /* segments to the next that is summed up: tcp_doubt.c */
     struct rpcrdma_crc crc32c;
 };
 
@@ -190,9 +194,16 @@ void rpcrdma_tcp_forget(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
 void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s,
                          enum rpcrdma_rule_id rule, const char *what, uint64_t arg0, uint64_t arg1);
 
-/* tcp_checksum.c: of a TCP header and what follows it, n bytes, and of the IPv4 header before; true
- * where it cannot be known: not all was captured, or the checksum is left to the adapter. */
-bool rpcrdma_tcp_checksum_good(const struct rpcrdma_layer *l, const uint8_t *header, size_t n);
+/* tcp_checksum.c: of a TCP header and what follows it, n bytes, and of the IPv4 header before, if
+ * `both` or TCP's cannot be known; true where it cannot: not all was captured, or the checksum is
+ * left to the adapter. */
+bool rpcrdma_tcp_checksum_good(const struct rpcrdma_layer *l, const uint8_t *header, size_t n,
+                               bool both);
+
+/* tcp_doubt.c: whether the checksum of this segment, which is in hand, is worth looking at.
+ * `disagrees`: its length in the IP header is not that of its frame. */
+bool rpcrdma_tcp_to_sum(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                        const struct rpcrdma_tcp_taken *t, bool disagrees);
 
 /* A segment of this end, and what follows of it. */
 void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,

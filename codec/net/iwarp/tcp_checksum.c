@@ -8,17 +8,18 @@
  * none that is right: both have the sum of the pseudo header in its place.
  */
 
-bool rpcrdma_tcp_checksum_good(const struct rpcrdma_layer *l, const uint8_t *header, size_t n)
+bool rpcrdma_tcp_checksum_good(const struct rpcrdma_layer *l, const uint8_t *header, size_t n,
+                               bool both)
 {
     enum { PROTOCOL_TCP = 6, CHECKSUM = 16 };
     const uint8_t *ip = l->network;
-    bool v4 = ip[0] >> 4 == 4;
+    bool v4 = ip[0] >> 4 == 4, whole = l->c.caplen >= l->c.len;
     uint64_t sum = PROTOCOL_TCP + n;
 
-    if (v4 &&
+    if (v4 && (both || !whole) &&
         rpcrdma_internet_folded(rpcrdma_internet_sum(0, ip, (size_t)4 * (ip[0] & 0xfu))) != 0xffff)
         return false;
-    if (l->c.caplen < l->c.len)
+    if (!whole)
         return true; /* it cannot be known */
     sum = v4 ? rpcrdma_internet_sum(sum, ip + 12, 8) : rpcrdma_internet_sum(sum, ip + 8, 32);
     return rpcrdma_get_be16(header + CHECKSUM) == rpcrdma_internet_folded(sum) ||

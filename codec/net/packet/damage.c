@@ -96,6 +96,10 @@ bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, enum rpcrdma_carrier c
     struct name name = {.carrier = (uint8_t)carrier};
     struct source *source;
 
+    if (!l->net->checksums)
+        l->net->checksums = rpcrdma_checksums_new();
+    if (!l->net->checksums)
+        return false;
     rpcrdma_layer_address(l->family, l->src, &name.address);
     source = source_of(l->net->checksums, &name);
     if (right)

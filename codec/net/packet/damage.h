@@ -26,7 +26,8 @@ struct rpcrdma_layer;
 struct rpcrdma_checksums *rpcrdma_checksums_new(void);
 
 /* Notes whether the checksum of this packet, ICRC or TCP's, was right. True: it was wrong, and its
- * source's are right otherwise, so that it was damaged on the way. */
+ * source's are right otherwise, so that it was damaged on the way. False where there is no memory.
+ */
 bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier, bool right);
 
 #endif

@@ -29,7 +29,7 @@ struct rpcrdma_net {
     struct rpcrdma_crc *icrc; /* NULL: neither is wanted: */
     bool check_crc;           /* ICRCs and MPA's CRCs are checked */
     bool give_icrc;           /* operations have theirs, where the capture has true ones: */
-    struct rpcrdma_checksums *checksums; /* if check_crc: damage.h */
+    struct rpcrdma_checksums *checksums; /* damage.h; NULL: none was looked at */
     bool icrc_true, icrc_false;          /* a sample was right, or wrong */
     uint32_t icrc_left, icrc_step; /* packets to the next sample, and from that to the one after */
     struct rpcrdma_tcp *tcp;
