@@ -170,7 +170,7 @@ static uint32_t remote_id(const struct talk *talk)
 }
 
 /* IBTA volume 1 section 12.6; the private data begins with annex A11's IP addresses. */
-static void request(struct talk *talk, const uint8_t *private)
+void talk_request(struct talk *talk, const uint8_t *private)
 {
     const struct talk_end *c = &talk->client, *s = &talk->server;
     uint8_t mad[MAD] = {0}, *body = mad + 24;
@@ -191,23 +191,32 @@ static void request(struct talk *talk, const uint8_t *private)
     datagram(talk, c, 0x10, mad);
 }
 
-void talk_connect(struct talk *talk, const uint8_t *private)
+void talk_accept(struct talk *talk, const uint8_t *private)
 {
     const struct talk_end *c = &talk->client, *s = &talk->server;
-    uint32_t local = local_id(talk), remote = remote_id(talk);
     uint8_t mad[MAD] = {0}, *body = mad + 24;
 
-    request(talk, private);
-    put32(put32(body, remote), local);
+    put32(put32(body, remote_id(talk)), local_id(talk));
     put32(body + 12, s->qpn << 8);
     put32(body + 20, c->psn << 8);
     if (private)
         memcpy(body + 36, private, 8);
     datagram(talk, s, 0x13, mad);
+}
 
-    memset(mad, 0, sizeof(mad));
-    put32(put32(body, local), remote);
-    datagram(talk, c, 0x14, mad);
+void talk_ready(struct talk *talk)
+{
+    uint8_t mad[MAD] = {0}, *body = mad + 24;
+
+    put32(put32(body, local_id(talk)), remote_id(talk));
+    datagram(talk, &talk->client, 0x14, mad);
+}
+
+void talk_connect(struct talk *talk, const uint8_t *private)
+{
+    talk_request(talk, private);
+    talk_accept(talk, private);
+    talk_ready(talk);
 }
 
 void talk_refuse(struct talk *talk)
@@ -215,7 +224,7 @@ void talk_refuse(struct talk *talk)
     enum { INVALID_SERVICE_ID = 8 };
     uint8_t mad[MAD] = {0}, *body = mad + 24;
 
-    request(talk, NULL);
+    talk_request(talk, NULL);
     put32(body + 4, local_id(talk));
     put16(body + 10, INVALID_SERVICE_ID);
     datagram(talk, &talk->server, 0x12, mad);
@@ -244,31 +253,43 @@ static uint32_t take_psn(struct talk_end *end)
     return psn;
 }
 
-static void aeth(struct talk_end *end, uint8_t out[4])
+enum { POSITIVE = 0x1f000000, SEQUENCE_ERROR = 0x60000000 }; /* IBTA volume 1 section 9.7.5.1.2 */
+
+static void aeth(struct talk_end *end, uint32_t syndrome, uint8_t out[4])
 {
-    put32(out, 0x1f000000 | (end->msn & 0xffffff));
+    put32(out, syndrome | (end->msn & 0xffffff));
+}
+
+static void answer(struct talk *talk, const struct talk_end *from, uint32_t syndrome, uint32_t psn)
+{
+    struct talk_end *end = other(talk, from);
+    uint8_t extension[4];
+
+    aeth(end, syndrome, extension);
+    write_packet(talk->file, &(struct packet){.from = end,
+                                              .to = from,
+                                              .opcode = ACKNOWLEDGE,
+                                              .qpn = from->qpn,
+                                              .psn = psn & 0xffffff,
+                                              .extension = extension,
+                                              .extension_len = sizeof(extension)});
+}
+
+void talk_acknowledge(struct talk *talk, const struct talk_end *from)
+{
+    other(talk, from)->msn++;
+    answer(talk, from, POSITIVE, from->psn - 1);
+}
+
+void talk_ask_again(struct talk *talk, const struct talk_end *from, uint32_t psn)
+{
+    answer(talk, from, SEQUENCE_ERROR, psn);
 }
 
 static void acknowledge(struct talk *talk, const struct talk_end *from)
 {
     if (!talk->one_way)
         talk_acknowledge(talk, from);
-}
-
-void talk_acknowledge(struct talk *talk, const struct talk_end *from)
-{
-    struct talk_end *end = other(talk, from);
-    uint8_t extension[4];
-
-    end->msn++;
-    aeth(end, extension);
-    write_packet(talk->file, &(struct packet){.from = end,
-                                              .to = from,
-                                              .opcode = ACKNOWLEDGE,
-                                              .qpn = from->qpn,
-                                              .psn = from->psn - 1,
-                                              .extension = extension,
-                                              .extension_len = sizeof(extension)});
 }
 
 void talk_send(struct talk *talk, struct talk_end *from, const void *data, uint32_t len)
@@ -375,7 +396,7 @@ void talk_read(struct talk *talk, struct talk_end *from, uint32_t rkey, uint64_t
                                               .extension = extension,
                                               .extension_len = sizeof(extension)});
     to->msn++;
-    aeth(to, extension);
+    aeth(to, POSITIVE, extension);
     for (uint32_t at = 0; at < len; at += talk->mtu) {
         uint8_t opcode = opcode_at(RESPONSE_FIRST, at, talk->mtu, len);
 

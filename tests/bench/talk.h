@@ -41,6 +41,11 @@ bool talk_close(struct talk_file *file);
 /* CM REQ, REP, RTU to the NFS/RDMA port. `private` is 8 bytes of private data, or NULL. */
 void talk_connect(struct talk *talk, const uint8_t *private);
 
+/* Each by itself. */
+void talk_request(struct talk *talk, const uint8_t *private);
+void talk_accept(struct talk *talk, const uint8_t *private);
+void talk_ready(struct talk *talk);
+
 /* A REQ that the server rejects: nothing listens there. */
 void talk_refuse(struct talk *talk);
 /* DREQ and DREP. `from` is the talk's client or server. */
@@ -50,6 +55,9 @@ void talk_disconnect(struct talk *talk, const struct talk_end *from);
 void talk_send(struct talk *talk, struct talk_end *from, const void *data, uint32_t len);
 /* The other end acknowledges all that `from` sent. */
 void talk_acknowledge(struct talk *talk, const struct talk_end *from);
+/* The other end asks for what `from` sent from this PSN on: a Nak. */
+void talk_ask_again(struct talk *talk, const struct talk_end *from, uint32_t psn);
+
 /* `from` writes into, or reads from, the other end's memory; len is a multiple of the MTU. */
 void talk_write(struct talk *talk, struct talk_end *from, uint32_t rkey, uint64_t address,
                 uint32_t len);
