@@ -576,6 +576,7 @@ void report_decide(struct report *r)
     g_list_free(all);
     report_keep_named(r);
     causes_that_came_again(r);
+    causes_in_common(r);
     causes_of_remote_errors(r);
     causes_of_attempts(r);
     causes_of_held_again(r);

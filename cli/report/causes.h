@@ -142,6 +142,10 @@ void report_cause_lasted(struct report_cause *cause, enum report_failure how, in
                          int64_t until_ns);
 void causes_that_came_again(struct report *r);
 
+/* causes_common.c: what befell connections of one host with many others is one cause. Behind those
+ * that came again, as these are of two hosts each. */
+void causes_in_common(struct report *r);
+
 /* causes_joined.c: several causes of connections become one. */
 struct report_join {
     bool (*concerns)(const struct report_cause *cause);
@@ -159,6 +163,12 @@ void report_causes_judge(struct report_cause *one, struct report_cause *const *a
 
 /* The numbers of their connections, in order; the caller's. */
 GArray *report_causes_connections(struct report_cause *const *all, guint n);
+
+/* How many hosts their servers, or their clients, are. */
+guint report_causes_hosts(struct report_cause *const *all, guint n, bool servers);
+
+/* How many of them, by their beginning, lasted in one moment. */
+guint report_causes_at_once(struct report_cause *const *all, guint n);
 
 /* Of causes by their beginning. Of what overlaps the time counts once. */
 struct report_lasted {

@@ -138,18 +138,7 @@ static void make_one(const struct report *r, struct report_cause *const *all, gu
     report_causes_replace(all, n, &one);
 }
 
-/* How many of them, by their beginning, are of one restart: in some moment all of them were down.
- */
-static guint at_once(struct report_cause *const *all, guint n)
-{
-    int64_t until_ns = all[0]->until_ns;
-    guint i = 1;
-
-    for (; i < n && all[i]->since_ns <= until_ns; i++)
-        until_ns = MIN(until_ns, all[i]->until_ns);
-    return i;
-}
-
+/* Of a restart in some moment all of them were down. */
 static bool of_one_moment(const struct report_cause *cause)
 {
     return of_restart(cause) ||
@@ -162,7 +151,7 @@ static void sum_up(const struct report *r, struct report_cause *const *all, guin
     guint restarts = 0, of;
 
     for (guint i = 0; i < n; i += of) {
-        of = of_one_moment(all[0]) ? at_once(all + i, n - i) : 1;
+        of = of_one_moment(all[0]) ? report_causes_at_once(all + i, n - i) : 1;
         restarts++;
     }
     if (restarts > FEW) {
@@ -170,7 +159,7 @@ static void sum_up(const struct report *r, struct report_cause *const *all, guin
         return;
     }
     for (guint i = 0; i < n; i += of) {
-        of = of_one_moment(all[i]) ? at_once(all + i, n - i) : 1;
+        of = of_one_moment(all[i]) ? report_causes_at_once(all + i, n - i) : 1;
         if (of > 1)
             make_one(r, all + i, of, true);
     }

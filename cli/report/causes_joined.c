@@ -87,10 +87,43 @@ GArray *report_causes_connections(struct report_cause *const *all, guint n)
 {
     GArray *numbers = g_array_sized_new(FALSE, FALSE, sizeof(uint32_t), n);
 
-    for (guint i = 0; i < n; i++)
-        g_array_append_val(numbers, all[i]->of->pub.number);
+    for (guint i = 0; i < n; i++) {
+        if (all[i]->connections)
+            g_array_append_vals(numbers, all[i]->connections->data, all[i]->connections->len);
+        else
+            g_array_append_val(numbers, all[i]->of->pub.number);
+        g_clear_pointer(&all[i]->connections, g_array_unref);
+    }
     g_array_sort(numbers, by_number);
     return numbers;
+}
+
+guint report_causes_hosts(struct report_cause *const *all, guint n, bool servers)
+{
+    GHashTable *seen = g_hash_table_new(g_bytes_hash, g_bytes_equal);
+    GPtrArray *keys = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
+    guint count;
+
+    for (guint i = 0; i < n; i++) {
+        const struct rpcrdma_address *host = report_host(&all[i]->of->pub, servers);
+
+        g_ptr_array_add(keys, g_bytes_new(host, sizeof(*host)));
+        g_hash_table_add(seen, keys->pdata[i]);
+    }
+    count = g_hash_table_size(seen);
+    g_hash_table_destroy(seen);
+    g_ptr_array_free(keys, TRUE);
+    return count;
+}
+
+guint report_causes_at_once(struct report_cause *const *all, guint n)
+{
+    int64_t until_ns = all[0]->until_ns;
+    guint i = 1;
+
+    for (; i < n && all[i]->since_ns <= until_ns; i++)
+        until_ns = MIN(until_ns, all[i]->until_ns);
+    return i;
 }
 
 struct report_lasted report_causes_lasted(struct report_cause *const *all, guint n)

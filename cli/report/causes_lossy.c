@@ -32,25 +32,6 @@ static int compare(const struct report_cause *a, const struct report_cause *b)
     return report_compare_hosts(a->of, b->of, true);
 }
 
-/* How many hosts the clients are. */
-static guint clients(struct report_cause *const *all, guint n)
-{
-    GHashTable *seen = g_hash_table_new(g_bytes_hash, g_bytes_equal);
-    GPtrArray *keys = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
-    guint count;
-
-    for (guint i = 0; i < n; i++) {
-        const struct rpcrdma_address *host = report_host(&all[i]->of->pub, false);
-
-        g_ptr_array_add(keys, g_bytes_new(host, sizeof(*host)));
-        g_hash_table_add(seen, keys->pdata[i]);
-    }
-    count = g_hash_table_size(seen);
-    g_hash_table_destroy(seen);
-    g_ptr_array_free(keys, TRUE);
-    return count;
-}
-
 /* The one of them that waited longest is named. */
 static void add_up(struct report_cause *one, struct report_cause *const *all, guint n)
 {
@@ -77,7 +58,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
 
     if (n <= FEW)
         return;
-    hosts = clients(all, n);
+    hosts = report_causes_hosts(all, n, false);
     report_causes_judge(&one, all, n, false);
     add_up(&one, all, n);
     one.connections = report_causes_connections(all, n);
