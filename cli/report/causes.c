@@ -112,6 +112,7 @@ static void credits(struct report *r, const struct report_connection *c)
                          share < 0.1                                        ? CONFIDENCE_LOW
                          : credit->settled && credit->missed == 0 && !least ? CONFIDENCE_HIGH
                                                                             : CONFIDENCE_MEDIUM);
+    cause->of_server = credit->bound_by != RPCRDMA_BOUND_REQUESTED;
     cause->time_ns = (int64_t)at_limit_ns;
     cause->frame =
         stalls->kept ? stalls->longest[MIN(stalls->hung, stalls->kept - 1)].from_frame : 0;
@@ -592,6 +593,7 @@ void report_decide(struct report *r)
     incomplete(r);
     causes_of_one_way(r, nothing_both_ways(r));
     causes_of_clocks(r);
+    causes_alike(r);
     if (r->n_causes > 1)
         qsort(r->causes, r->n_causes, sizeof(r->causes[0]), costliest);
     report_mark_named(r);

@@ -177,6 +177,10 @@ struct report_lasted {
 };
 struct report_lasted report_causes_lasted(struct report_cause *const *all, guint n);
 
+/* causes_alike.c: what is wrong with many connections of a server is one cause. Behind all rules
+ * that look at causes of one connection. */
+void causes_alike(struct report *r);
+
 /* causes_before.c: RPCs that were under way when the capture began, and took long. */
 void causes_of_before(struct report *r);
 

@@ -54,6 +54,7 @@ static void silent(struct report *r, const struct report_connection *c, int end)
     if (!report_stood_silent(c, end))
         return;
     cause = report_cause_add(r, CAUSE_STALLED, CONFIDENCE_MEDIUM);
+    cause->of_server = known && server;
     cause->time_ns = path->silent_ns;
     cause->frame = path->silent_frame;
     snprintf(cause->text, sizeof(cause->text),
@@ -84,6 +85,7 @@ void causes_of_stalls(struct report *r, const struct report_connection *c)
             continue;
         }
         cause = report_cause_add(r, CAUSE_STALLED, CONFIDENCE_MEDIUM);
+        cause->of_server = known && end == server;
         cause->time_ns = path->late_longest_ns;
         cause->frame = path->late_frame;
         if (path->late_in_burst) {

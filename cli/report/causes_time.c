@@ -56,6 +56,7 @@ static void delayed_by(struct report *r, const struct report_connection *c, bool
 {
     struct report_cause *cause = report_cause_add(r, CAUSE_DELAY, CONFIDENCE_MEDIUM);
 
+    cause->of_server = server;
     cause->rpcs = acks;
     cause->time_ns = time_whole((double)acks * (double)quick);
     snprintf(cause->text, sizeof(cause->text),
@@ -83,6 +84,7 @@ static void delayed_for_a_while(struct report *r, const struct report_connection
     if (!became_long(c, server))
         return;
     cause = report_cause_add(r, CAUSE_DELAY, CONFIDENCE_MEDIUM);
+    cause->of_server = server;
     cause->rpcs = slow->acks;
     cause->time_ns = slow->ns;
     snprintf(cause->text, sizeof(cause->text),
@@ -173,6 +175,7 @@ static void slow_transfer(struct report *r, const struct report_connection *c, b
         tell_while(r, limited, when);
     }
     cause = report_cause_add(r, CAUSE_TRANSFER, CONFIDENCE_MEDIUM);
+    cause->of_server = to_server;
     cause->rpcs = moved->rpcs;
     cause->time_ns = moved->ns;
     cause->when = all ? whole(moved) : limited->when;

@@ -66,5 +66,32 @@ class Common(ConversationTest):
         self.assertEqual(len(self.breaks(pairs)), 5)
 
 
+class Alike(ConversationTest):
+    def delayed(self, n, clients=1):
+        """n connections, on each of which 25 Acks take 30 ms, of the last but one 40 ms."""
+        def talk(c, _):
+            for number in range(1, n + 1):
+                one = rule_talk.Conversation(c.packets, number=number, clock=c.clock,
+                                             hosts=(f'192.0.2.{100 + number % clients}', rule_talk.SERVER))
+                one.null()
+                for _ in range(25):
+                    xid = one.call(rule_talk.NULL)
+                    one.acknowledge_late(late_ns=(40 if number == n - 1 else 30) * 10**6)
+                    one.reply(xid)
+                one.talk.disconnect()
+        return self.report(talk)['causes']
+
+    def test_delayed(self):
+        """Few are told each; of more the worst."""
+        self.assertEqual([one['cause'] for one in self.delayed(3)], ['delay'] * 3)
+        for clients, words in ((1, '6 connections of 1 client with'), (5, '6 connections of 5 clients with')):
+            cause, = self.delayed(6, clients)
+            self.assertEqual((cause['cause'], cause['confidence'], cause['count'], cause['connections'], cause['connection']),
+                             ('delay', 'medium', 6, [1, 2, 3, 4, 5, 6], 5))
+            self.assertAlmostEqual(cause['cost_ns'], 26 * (5 * 30 + 40) * 10**6, delta=400 * 10**6)
+            self.assertIn(f'{words} the server 192.0.2.1 were delayed. The worst: Connection 5 is delayed: even the quickest Acks '
+                          'of Calls take ', cause['text'])
+
+
 if __name__ == '__main__':
     unittest.main()
