@@ -214,22 +214,6 @@ static bool another(const struct rpcrdma_tcp_connection *c, int end, const struc
             rpcrdma_seq_diff(t->is.piece.seq, s->next) >= 0);
 }
 
-static void reset(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end)
-{
-    struct rpcrdma_op op;
-
-    if (c->confirmed) {
-        rpcrdma_stream_advance(tcp, c, true);
-        c->stream[end].frame = tcp->frame;
-        c->stream[end].time_ns = tcp->time_ns;
-        rpcrdma_mpa_ends(tcp, c, end);
-        rpcrdma_mpa_ends(tcp, c, 1 - end);
-        rpcrdma_ddp_op(c, end, RPCRDMA_OP_RESET, &op);
-        tcp->net->sink.op(tcp->net->sink.context, &op);
-    }
-    c->closed = true;
-}
-
 /* A FIN that was not captured stands just before: FPDUs are multiples of 4 bytes long. */
 static bool is_behind_fin(const struct rpcrdma_stream *s, uint32_t seq)
 {
@@ -284,8 +268,9 @@ void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
         note_fin(tcp, other, t->ack - 1);
         rpcrdma_stream_advance(tcp, c, false);
     }
+    rpcrdma_tcp_reset_looked_at(c);
     if (!c->closed && t->flags & TCP_RST)
-        reset(tcp, c, end);
+        rpcrdma_tcp_reset(tcp, c, end, t->piece.seq);
     else if (!c->closed && c->confirmed && s->has_fin && other->has_fin && s->has_ack &&
              other->has_ack && rpcrdma_seq_diff(s->ack, s->fin) > 0 &&
              rpcrdma_seq_diff(other->ack, other->fin) > 0)
@@ -502,6 +487,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         request_comes(c, end, &t.is.piece);
     if (c && another(c, end, &t)) {
         rpcrdma_late_end(tcp, c);
+        rpcrdma_tcp_reset_end(tcp, c);
         if (c->confirmed && !c->closed)
             rpcrdma_stream_advance(tcp, c, true);
         rpcrdma_tcp_forget(tcp, c);

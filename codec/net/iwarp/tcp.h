@@ -143,8 +143,14 @@ struct rpcrdma_tcp_connection {
     bool lacks_request; /* of end 1: begun by the Reply, and `late` may wait for it */
     bool vain;          /* the next two are of bytes waited for in vain */
     uint8_t vain_end;
+    bool old_reset; /* a RST that may have come too late to be taken, see tcp_reset.c; the end that
+                     * sent it, its sequence number, frame and time */
+    uint8_t old_reset_end;
     uint8_t in_vain; /* how often `late` waited since something came late */
     uint32_t vain_seq;
+    uint32_t old_reset_seq;
+    uint64_t old_reset_frame;
+    int64_t old_reset_ns;
     int32_t patience_ns;                 /* how long those of `late` may wait */
     struct rpcrdma_late_list late;       /* captured, and not taken: see tcp_late.c */
     struct rpcrdma_late_list late_of[2]; /* with bytes, of each end */
@@ -204,6 +210,14 @@ bool rpcrdma_tcp_checksum_good(const struct rpcrdma_layer *l, const uint8_t *hea
  * `disagrees`: its length in the IP header is not that of its frame. */
 bool rpcrdma_tcp_to_sum(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                         const struct rpcrdma_tcp_taken *t, bool disagrees);
+
+/* tcp_reset.c: a RST of this end, at that sequence number. */
+void rpcrdma_tcp_reset(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                       uint32_t seq);
+/* What an end says of what it has: a RST that is behind that was not taken. */
+void rpcrdma_tcp_reset_looked_at(struct rpcrdma_tcp_connection *c);
+/* Nothing more comes: it was taken, as nothing says otherwise. */
+void rpcrdma_tcp_reset_end(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
 
 /* A segment of this end, and what follows of it. */
 void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,

@@ -187,6 +187,7 @@ void rpcrdma_tcp_end(struct rpcrdma_tcp *tcp)
     tcp->making_room = true; /* nothing is added any more; nothing may vanish meanwhile */
     while ((c = TAILQ_FIRST(&tcp->holding)) || (c = TAILQ_FIRST(&tcp->holding_nothing))) {
         rpcrdma_late_end(tcp, c);
+        rpcrdma_tcp_reset_end(tcp, c);
         if (c->confirmed && !c->closed)
             rpcrdma_stream_advance(tcp, c, true);
         rpcrdma_tcp_forget(tcp, c);
