@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "out/connection.h"
 #include "plural.h"
 #include "times.h"
 
@@ -51,6 +52,42 @@ void causes_of_late_set_up(struct report *r, const struct report_connection *c)
              "the server's connection manager may have had the RTU, and been slow to take it");
 }
 
+/* RFC 5044 section 7.1.2: TCP is open, and what the client said first has no answer. 0: not so. */
+static int64_t mpa_unanswered_ns(const struct report *r, const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+    int client = 1 - report_server_end(&c->pub);
+    int64_t until_ns = life->ended != RPCRDMA_ENDED_NOT ? life->ended_ns : report_now_ns(r);
+
+    if (c->pub.carrier != RPCRDMA_CARRIER_IWARP || life->requests == 0 ||
+        life->established_frame != 0 || c->pub.messages > 0 || report_refused(&c->pub) ||
+        connection_unanswered(&c->pub) || !c->has_path[client] || c->path[client].packets == 0)
+        return 0;
+    return MAX(time_less(until_ns, c->pub.first_time_ns), 0);
+}
+
+static void mpa_unanswered(struct report *r, const struct report_connection *c, int64_t ns)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+    const char *until = life->ended == RPCRDMA_ENDED_NOT ? "the capture ended"
+                        : life->ended_by == report_server_end(&c->pub)
+                            ? "the server closed the connection"
+                            : "the client closed the connection";
+    struct report_cause *cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
+
+    cause->time_ns = ns;
+    cause->frame = c->pub.first_frame;
+    report_cause_lasted(cause, REPORT_FAILED_ATTEMPTS, c->pub.first_time_ns,
+                        time_plus(c->pub.first_time_ns, ns));
+    snprintf(cause->text, sizeof(cause->text),
+             "Connection %u was not set up: the server's host accepted TCP, and no Reply to the "
+             "client's MPA Request came in %.1f s, until %s.",
+             (unsigned)c->pub.number, report_seconds(ns), until);
+    snprintf(cause->against, sizeof(cause->against),
+             "the server may have been slow to answer, or its Reply was lost before the place of "
+             "capture");
+}
+
 void causes_of_slow_set_up(struct report *r, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
@@ -58,9 +95,12 @@ void causes_of_slow_set_up(struct report *r, const struct report_connection *c)
     int64_t ns = time_less(life->established_ns, c->pub.first_time_ns);
     uint32_t heard = life->requests - life->unheard;
     struct report_cause *cause;
-    char answers[120];
+    char answers[120], how[200];
 
-    if (life->requests < 2 || life->established_frame == 0 || !c->pub.established || ns < SECOND)
+    if (mpa_unanswered_ns(r, c) >= SECOND)
+        mpa_unanswered(r, c, mpa_unanswered_ns(r, c));
+    if (life->requests < (c->pub.carrier == RPCRDMA_CARRIER_IWARP ? 1 : 2) ||
+        life->established_frame == 0 || !c->pub.established || ns < SECOND)
         return;
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->time_ns = ns;
@@ -75,9 +115,14 @@ void causes_of_slow_set_up(struct report *r, const struct report_connection *c)
     else
         snprintf(answers, sizeof(answers), "and none of the first %u was answered",
                  (unsigned)heard - 1);
-    snprintf(cause->text, sizeof(cause->text),
-             "Connection %u took %.1f s to be set up: the client sent its %s %u times, %s.",
-             (unsigned)c->pub.number, report_seconds(ns), asked, (unsigned)life->requests, answers);
+    if (life->requests == 1)
+        g_strlcpy(how, "the server's Reply to the client's MPA Request came no sooner",
+                  sizeof(how));
+    else
+        snprintf(how, sizeof(how), "the client sent its %s %u times, %s", asked,
+                 (unsigned)life->requests, answers);
+    snprintf(cause->text, sizeof(cause->text), "Connection %u took %.1f s to be set up: %s.",
+             (unsigned)c->pub.number, report_seconds(ns), how);
     snprintf(cause->against, sizeof(cause->against), "%s",
              life->unheard > 0
                  ? "the client may have had them, and not have taken them"
