@@ -74,9 +74,52 @@ static bool hung_before(const struct report *r, const struct report_connection *
     return hangs(c, to_server) && next && small_alone(next, to_server);
 }
 
+/* An RPC without a Reply asks for that towards this end. */
+static bool asks(const struct report_connection *c, int to_server)
+{
+    const struct report_trouble *trouble = &c->trouble;
+    uint32_t bytes = MAX(trouble->hung[to_server].bytes, to_server ? 0 : trouble->offered);
+
+    return bytes >= REPORT_LARGE && c->has_path[0] && c->has_path[1] && !report_one_way(c);
+}
+
+/* ... and nothing large came from the other end, which had been heard when it was set up. */
+static bool asks_in_vain(const struct report_connection *c, int to_server)
+{
+    return asks(c, to_server) && c->pub.life.established_frame > 0 &&
+           c->path[end_of(c, to_server)].largest_payload < REPORT_LARGE;
+}
+
+/*
+ * Of TCP the Acks of an end that has large segments to send are in these. If they are lost before
+ * the place of capture, by its own host perhaps, nothing comes from it any more, though what it was
+ * sent comes again and again.
+ */
+static bool vanishes(const struct report_connection *c, int to_server)
+{
+    const struct rpcrdma_silence *silence = c->pub.life.silence;
+
+    return c->pub.carrier == RPCRDMA_CARRIER_IWARP && asks_in_vain(c, to_server) &&
+           silence[end_of(c, !to_server)].transmissions >= REPORT_RETRIES;
+}
+
+/* It is so on the next one, or was on the one before: nobody answered, and small packets had
+ * arrived on that. */
+static bool vanishes_beside(const struct report *r, const struct report_connection *c,
+                            int to_server)
+{
+    const struct report_connection *next = report_numbered(r, c->pub.life.next),
+                                   *previous = report_numbered(r, c->pub.life.previous);
+
+    return c->pub.carrier == RPCRDMA_CARRIER_IWARP &&
+           ((next && vanishes(next, to_server) && asks(c, to_server)) ||
+            (previous && vanishes(previous, to_server) && asks_in_vain(c, to_server)));
+}
+
 static bool one_of_them(const struct report *r, const struct report_connection *c, int to_server)
 {
-    return small_alone(c, to_server) || hung_before(r, c, to_server) || lost_before(c, to_server);
+    return small_alone(c, to_server) || hung_before(r, c, to_server) || lost_before(c, to_server) ||
+           vanishes(c, to_server) || vanishes_beside(r, c, to_server);
 }
 
 struct black_hole {
@@ -85,6 +128,8 @@ struct black_hole {
     uint64_t rpcs, frame;
     uint32_t large, times;
     uint64_t lost_before; /* packets of these */
+    uint32_t asked;       /* times for what never came; 0: or it came */
+    guint sure;           /* connections that show it by themselves */
     GArray *connections;
 };
 
@@ -93,18 +138,35 @@ static int64_t last_ns(const struct report_connection *c)
     return c->pub.life.ended != RPCRDMA_ENDED_NOT ? c->pub.life.ended_ns : c->pub.last_time_ns;
 }
 
+/* What hung, or waits for what it offers room for. */
+static struct report_hung hung_of(const struct report_connection *c, int to_server)
+{
+    const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
+    struct report_hung hung = c->trouble.hung[to_server];
+
+    if (hung.rpcs == 0)
+        hung = (struct report_hung){
+            .rpcs = own->calls, .frame = own->frame, .since_ns = c->trouble.offered_since_ns};
+    return hung;
+}
+
 static void add(struct black_hole *hole, const struct report_connection *c, int to_server)
 {
-    const struct report_hung *hung = &c->trouble.hung[to_server];
+    const struct report_hung hung = hung_of(c, to_server);
 
-    if (!hole->first || hung->since_ns < hole->since_ns) {
+    if (!hole->first || hung.since_ns < hole->since_ns) {
         hole->first = c;
-        hole->since_ns = hung->since_ns;
-        hole->frame = hung->frame;
+        hole->since_ns = hung.since_ns;
+        hole->frame = hung.frame;
     }
     hole->until_ns = MAX(hole->until_ns, last_ns(c));
-    hole->rpcs += hung->rpcs;
-    hole->large = MAX(hole->large, largest(c));
+    hole->rpcs += hung.rpcs;
+    hole->sure +=
+        c->pub.carrier != RPCRDMA_CARRIER_IWARP || vanishes(c, to_server) || hangs(c, to_server);
+    if (vanishes(c, to_server))
+        hole->asked = MAX(hole->asked, c->pub.life.silence[end_of(c, !to_server)].transmissions);
+    if (!vanishes(c, to_server))
+        hole->large = MAX(hole->large, largest(c));
     hole->lost_before += c->path[end_of(c, to_server)].lost_before;
     hole->times = MAX(hole->times, MAX(c->path[0].stuck, c->path[1].stuck));
     g_array_append_val(hole->connections, c->pub.number);
@@ -120,7 +182,7 @@ static bool others_passed(const struct report *r, GList *all, const struct black
         const struct report_connection *c = one->data;
 
         found = report_same_hosts(c, hole->first) && !one_of_them(r, c, to_server) &&
-                c->passed[to_server] >= hole->large && c->answers.first_ns > 0 &&
+                c->passed[to_server] >= MAX(hole->large, REPORT_LARGE) && c->answers.first_ns > 0 &&
                 c->answers.last_ns > hole->since_ns && c->answers.first_ns < hole->until_ns;
     }
     return found;
@@ -133,7 +195,12 @@ static void tell_hung(const struct black_hole *hole, char *text, size_t size)
 
     if (hole->large >= REPORT_LARGE)
         snprintf(large, sizeof(large), "packets of %u bytes of payload", (unsigned)hole->large);
-    if (hole->lost_before == 0)
+    if (hole->asked > 0)
+        snprintf(text, size,
+                 "large packets to it, none of which came to the place of capture, nor an Ack "
+                 "(TCP's are in these), though what they answer was sent %u times",
+                 (unsigned)hole->asked);
+    else if (hole->lost_before == 0)
         snprintf(text, size, "%s to it, one of which was sent %u times", large,
                  (unsigned)hole->times + 1);
     else
@@ -150,9 +217,10 @@ static void tell(struct report *r, struct black_hole *hole, int to_server)
     struct report_cause *cause;
     char hung[200];
     guint n = hole->connections->len;
+    bool sure = hole->sure >= SURE;
 
     r->about = hole->first;
-    cause = report_cause_add(r, CAUSE_BLACK_HOLE, n >= SURE ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    cause = report_cause_add(r, CAUSE_BLACK_HOLE, sure ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     r->about = NULL;
     cause->connections = g_array_ref(hole->connections);
     cause->rpcs = hole->rpcs;
@@ -166,9 +234,11 @@ static void tell(struct report *r, struct black_hole *hole, int to_server)
              "Compare the MTU of both hosts' interfaces and of each switch port between them.",
              end, n, plural(n), n > 1 ? "the first of them " : "",
              (unsigned)hole->first->pub.number, hung);
-    if (n < SURE)
+    if (!sure)
         snprintf(cause->against, sizeof(cause->against), "it was so %s: the way may have %s",
-                 n > 1 ? "twice" : "once",
+                 n > 2   ? "for sure on few of these"
+                 : n > 1 ? "twice"
+                         : "once",
                  hole->lost_before > 0 ? "been full" : "been down just then");
 }
 
@@ -177,7 +247,7 @@ static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
 {
     struct black_hole hole = {.connections = g_array_new(FALSE, FALSE, sizeof(uint32_t))};
 
-    for (GList *one = first; one; one = one->next) {
+    for (GList *one = all; one; one = one->next) {
         struct report_connection *c = one->data;
 
         if (report_same_hosts(c, first->data) && one_of_them(r, c, to_server))
@@ -185,7 +255,7 @@ static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
     }
     if (hole.first && (hole.connections->len > 1 || hole.lost_before > 0) &&
         !others_passed(r, all, &hole, to_server)) {
-        for (GList *one = first; one; one = one->next) {
+        for (GList *one = all; one; one = one->next) {
             struct report_connection *c = one->data;
 
             if (report_same_hosts(c, first->data) && one_of_them(r, c, to_server))
@@ -198,7 +268,7 @@ static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
 
 static bool suspect(const struct report_connection *c, int to_server)
 {
-    return hangs(c, to_server) || lost_before(c, to_server);
+    return hangs(c, to_server) || lost_before(c, to_server) || vanishes(c, to_server);
 }
 
 static bool looked_at(GList *all, const GList *of, int to_server)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of packets that are too large for a link on the way (an MTU black hole)."""
+import struct
 import unittest
 
 from conversation import ConversationTest
+from iwarp_talk import READ_REQUEST, RST, IwarpTalk, untagged
 import rule_talk
 import rules_transport
 
@@ -115,6 +117,56 @@ class Large(ConversationTest):
             others[0].write((DATA,))
         names = [one['cause'] for one in self.hangs(self.hung_write, 3, between=write, first=write)['causes']]
         self.assertNotIn('mtu-black-hole', names)
+
+
+class Vanish(ConversationTest):
+    """Over TCP an end's Acks are in the large segments that it has to send: where these are lost before the place of capture,
+    nothing comes from it."""
+
+    def hangs(self, n, to_server, acked=False, times=6, offered=DATA):
+        def talk(c, _):
+            for number in range(1, n + 1):
+                one = c if number == 1 else c.beside(number)
+                one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+                one.null()
+                xid = 0x1000
+                if to_server:
+                    at = len(rule_talk.rpc_call(0, rule_talk.NFS, rule_talk.WRITE, c.write_arguments(DATA)))
+                    chunk = c.memory.read_chunk(at, DATA)
+                    one.call(rule_talk.WRITE, c.write_arguments(DATA), xid=xid, read=chunk)
+                    request = struct.pack('>IQIIQ', 1, 0, DATA, int(chunk[0]['handle'], 16), int(chunk[0]['offset'], 16))
+                    one.talk.give(one.server, untagged(READ_REQUEST, 1, 1, 0, request))
+                else:
+                    one.read_call(offered, xid=xid, write=[c.memory.chunk(offered)])
+                if not acked:
+                    c.packets.pop()
+                    self.again(c, times)
+                one.talk.segment(one.server, flags=RST)
+                c.clock.now += SECOND // 10
+        return self.report(talk)['causes']
+
+    def again(self, c, times):
+        last = c.packets[-1]
+        for number in range(times):
+            c.clock.now += SECOND // 4 << number
+            c.packets.append(last._replace(time_ns=c.clock.tick()))
+
+    def test_vanish(self):
+        for to_server, end in ((False, 'client'), (True, 'server')):
+            for n, confidence in ((2, 'medium'), (3, 'high')):
+                one, = self.hangs(n, to_server)
+                self.assertEqual((one['cause'], one['confidence'], one['count'], one['rpcs']), ('mtu-black-hole', confidence, n, n))
+                self.assertIn(f'Large packets do not arrive at the {end} (an MTU black hole): on {n} connections, the first of them '
+                              'connection 1, RPCs hung that move large packets to it, none of which came to the place of capture, '
+                              "nor an Ack (TCP's are in these), though what they answer was sent 7 times, while small packets "
+                              'arrived.', one['text'])
+
+    def test_else(self):
+        """Once; with Acks; asked for too seldom; or what was asked for is small."""
+        for arguments in ({'n': 1}, {'n': 3, 'acked': True}, {'n': 3, 'times': 2}, {'n': 3, 'offered': 128}):
+            names = {one['cause'] for one in self.hangs(to_server=False, **arguments)}
+            self.assertNotIn('mtu-black-hole', names, arguments)
+            self.assertTrue(names)
 
 
 if __name__ == '__main__':
