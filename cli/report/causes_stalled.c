@@ -60,8 +60,9 @@ static void silent(struct report *r, const struct report_connection *c, int end)
     snprintf(cause->text, sizeof(cause->text),
              "The %s, or the way to it or back, stood still for %.1f s on connection %u: nothing "
              "came from it, though what was sent to it, first in frame %" PRIu64 ", was sent "
-             "again. An adapter acknowledges that by itself, however long NFS takes.",
-             who, report_seconds(cause->time_ns), (unsigned)c->pub.number, path->silent_frame);
+             "again. %s acknowledges that by itself, however long NFS takes.",
+             who, report_seconds(cause->time_ns), (unsigned)c->pub.number, path->silent_frame,
+             c->pub.carrier == RPCRDMA_CARRIER_IWARP ? "TCP" : "An adapter");
     snprintf(cause->against, sizeof(cause->against),
              "for the last %.1f s of it nothing was sent again: the %s, whose timer should have "
              "ended, may be what stood still, or the host that captured",
@@ -93,12 +94,14 @@ void causes_of_stalls(struct report *r, const struct report_connection *c)
                 cause->text, sizeof(cause->text),
                 "The way from the %s to the place of capture, or the host that captured, stood "
                 "still for %.1f s on connection %u: what was sent again meanwhile, first in "
-                "frame %" PRIu64 ", came all at once, and was answered, each transmission of "
-                "it: none of that was lost.",
+                "frame %" PRIu64 ", came all at once%s",
                 !known          ? "sender"
                 : end == server ? "client"
                                 : "server",
-                report_seconds(cause->time_ns), (unsigned)c->pub.number, path->late_frame);
+                report_seconds(cause->time_ns), (unsigned)c->pub.number, path->late_frame,
+                c->pub.carrier == RPCRDMA_CARRIER_IWARP
+                    ? ", as no timer sends it."
+                    : ", and was answered, each transmission of it: none of that was lost.");
             continue;
         }
         snprintf(cause->text, sizeof(cause->text),

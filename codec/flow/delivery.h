@@ -162,7 +162,8 @@ struct rpcrdma_path {
 
     uint64_t not_ready_reads; /* of the RNR Naks: of Read requests, which take no receive buffer */
 
-    uint64_t spurious; /* of the retransmitted: it had arrived, as TCP's receiver says (RFC 2883) */
+    uint64_t spurious; /* of the retransmitted: it had arrived, as TCP's receiver says (RFC 2883),
+                        * or came with all its copies at once */
     uint64_t uncaptured_reads; /* of uncaptured: PSNs of Read requests, as responses show */
     /* Acks or Naks of it were captured; of TCP, segments that only acknowledge. Else nothing shows
      * what was sent behind the last packet that was captured */

@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""report of what TCP and MPA alone have: resets that are not taken, MPA's Request without a Reply."""
+"""report of what TCP and MPA alone have: resets that are not taken, MPA's Request without a Reply, timers that double."""
 import json
+import struct
 import unittest
 
 from conversation import ConversationTest
 from iwarp_talk import ACK, FIN, RST, IwarpTalk
+import roce
 import rule_talk
 import rules_iwarp
 
-SECOND = 10**9
+MS, SECOND = 10**6, 10**9
+
+
+def counted(number, packet):
+    """With an IP ID by which a copy of the network's differs from what is sent again."""
+    ip = packet.data[14:18] + struct.pack('>H', 100 + number) + packet.data[20:24] + bytes(2) + packet.data[26:34]
+    ip = ip[:10] + struct.pack('>H', roce.checksum(ip)) + ip[12:]
+    return packet._replace(data=packet.data[:14] + ip + packet.data[34:])
 
 
 class Reset(ConversationTest):
@@ -82,6 +91,70 @@ class SetUp(ConversationTest):
         self.assertIn("Connection 2 took 3.0 s to be set up: the server's Reply to the client's MPA Request came no sooner.",
                       cause['text'])
         self.assertEqual(self.request(SECOND // 2, True), [])
+
+
+class StoodStill(ConversationTest):
+    """What timers sent comes late, or not at all."""
+
+    def at_once(self, copies, apart_ns=MS // 10):
+        """A Reply and what timers sent of it again come together, 20 s after the Call."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(4):
+                c.null()
+            xid = c.call(rule_talk.NULL)
+            c.clock.now += 20 * SECOND
+            c.reply(xid)
+            ack, reply = c.packets.pop(), c.packets[-1]
+            for _ in range(copies):
+                c.clock.now += apart_ns
+                c.packets.append(reply._replace(time_ns=c.clock.tick()))
+            c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            for _ in range(4):
+                c.null()
+            c.talk.disconnect()
+            c.packets[:] = [counted(number, one) for number, one in enumerate(c.packets)]
+        return self.report(talk)['causes']
+
+    def test_at_once(self):
+        cause, = self.at_once(6)
+        self.assertEqual((cause['cause'], cause['confidence'], cause['frame']), ('stalled-end', 'medium', 30))
+        self.assertIn('The way from the server to the place of capture, or the host that captured, stood still for 20.0 s on '
+                      'connection 1: what was sent again meanwhile, first in frame 30, came all at once, as no timer sends it.',
+                      cause['text'])
+        self.assertAlmostEqual(cause['cost_ns'], 20 * SECOND, delta=SECOND / 10)
+
+    def test_timers(self):
+        """Few of them, or as timers send them."""
+        for arguments in ((0,), (1,), (4, SECOND // 4)):
+            self.assertNotIn('came all at once', str(self.at_once(*arguments)))
+
+    def silent(self, nap_ns):
+        """A Reply is sent again without an Ack, 1.5 s in all, and then no more, until the client's next Call acknowledges it."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(4):
+                c.null()
+            c.null()
+            reply = c.packets[-2]
+            c.packets.pop()
+            for after in (SECOND // 5, SECOND * 2 // 5, SECOND * 4 // 5):
+                c.clock.now += after
+                c.packets.append(reply._replace(time_ns=c.clock.tick()))
+            c.clock.now += nap_ns
+            for _ in range(4):
+                c.null()
+            c.talk.disconnect()
+        return self.report(talk)['causes']
+
+    def test_silent(self):
+        """TCP's timer doubles: after so long it should have ended once more."""
+        cause, = self.silent(50 * SECOND)
+        self.assertEqual((cause['cause'], cause['confidence']), ('stalled-end', 'medium'))
+        self.assertIn('The client, or the way to it or back, stood still for 51.4 s on connection 1: nothing came from it, though what '
+                      'was sent to it', cause['text'])
+        self.assertIn('for the last 50.0 s of it nothing was sent again: the server, whose timer', cause['against'])
+        self.assertEqual([one['cause'] for one in self.silent(SECOND)], ['lost-to-client'])
 
 
 if __name__ == '__main__':

@@ -131,7 +131,7 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
             again_though_served(d->rare, t, op->time_ns);
     }
     if (unheard && !t->delivered && !transmission_served(d, t))
-        delivery_unheard(d, t, op);
+        delivery_unheard(d, t, op->frame, op->time_ns);
     t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
     t->at = TRANSMISSION_AT(at);
     t->refused = false;

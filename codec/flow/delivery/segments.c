@@ -365,6 +365,10 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     count(memory, d, segment);
     if (segment->len > 0)
         data(memory, d, segment);
+    if (d->repeating && segment->len > 0)
+        delivery_segment_again(memory, d, back, segment);
+    if (back && back->unheard)
+        delivery_segment_heard(back, segment->time_ns);
     if (!back || !segment->has_ack)
         return false;
     if (segment->window == 0 && delivery_rare(memory, back))

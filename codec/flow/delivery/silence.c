@@ -9,7 +9,7 @@
  */
 
 RPCRDMA_RARE void delivery_unheard(struct flow_delivery *d, const struct transmission *t,
-                                   const struct rpcrdma_op *op)
+                                   uint64_t frame, int64_t time_ns)
 {
     struct silent *silent = &d->rare->silent;
 
@@ -17,8 +17,8 @@ RPCRDMA_RARE void delivery_unheard(struct flow_delivery *d, const struct transmi
         silent->since_ns = t->first_ns > d->answered_ns ? t->first_ns : d->answered_ns;
         silent->frame = t->first_frame;
     }
-    silent->again_ns = op->time_ns;
-    silent->again_frame = op->frame;
+    silent->again_ns = time_ns;
+    silent->again_frame = frame;
     d->unheard = true;
 }
 
@@ -63,4 +63,70 @@ RPCRDMA_RARE void flow_delivery_heard(struct flow_delivery *d, int64_t time_ns)
         }
     }
     silent->since_ns = 0;
+}
+
+/* TCP's timer doubles (RFC 6298 section 5.5): after as long as it took so far it should have ended
+ * once more. What that sends did not come here: its sender stood still, too, or the way from it. */
+static bool overdue(const struct silent *silent, int64_t time_ns)
+{
+    int64_t so_far, since;
+
+    return !__builtin_sub_overflow(silent->again_ns, silent->since_ns, &so_far) &&
+           !__builtin_sub_overflow(time_ns, silent->again_ns, &since) && since / 2 >= so_far &&
+           since >= 5 * LONG_NS;
+}
+
+RPCRDMA_RARE void delivery_segment_heard(struct flow_delivery *d, int64_t time_ns)
+{
+    if (d->rare && !overdue(&d->rare->silent, time_ns))
+        d->rare->silent.since_ns = 0;
+    flow_delivery_heard(d, time_ns);
+}
+
+enum { COPIES = 4 };
+
+/* All copies of it come at once, as no timer sends them, and nothing answers any yet: the way from
+ * its sender stood still, or what captured did, since something passed before. */
+static void came_at_once(struct flow_memory *memory, struct flow_delivery *d,
+                         struct flow_delivery *back, const struct transmission *t,
+                         const struct rpcrdma_tcp_segment *segment)
+{
+    const struct transmission *before = transmission_at(d, t->first - 1);
+    struct rpcrdma_path *path = &d->rare->path;
+    struct flow_recovery *recovery;
+    int64_t since_ns;
+
+    if (!before || !back || !delivery_rare(memory, back))
+        return;
+    since_ns = before->last_ns > back->progress_ns ? before->last_ns : back->progress_ns;
+    if (t->first_ns < since_ns || t->first_ns - since_ns < LONG_NS)
+        return;
+    delivery_answered_late(path, t->first_frame, since_ns, t->first_ns, true);
+    path->spurious += t->times == COPIES ? COPIES - 1 : 1; /* none of that for a loss */
+    if (path->spurious > path->retransmitted)
+        path->spurious = path->retransmitted;
+    recovery = &back->rare->recovery; /* of what had come to that sender it shows nothing */
+    recovery->silent_from_ns = since_ns;
+    recovery->silent_until_ns = segment->time_ns;
+    recovery->silent_frame = t->first_frame;
+    recovery->silent_again_frame = TRANSMISSION_FRAME(segment->frame);
+}
+
+RPCRDMA_RARE void delivery_segment_again(struct flow_memory *memory, struct flow_delivery *d,
+                                         struct flow_delivery *back,
+                                         const struct rpcrdma_tcp_segment *segment)
+{
+    uint64_t first = position_of_seq(d, segment->seq);
+    const struct transmission *t = transmission_at(d, first);
+
+    if (!t || t->first != first || t->delivered || t->times < 2 || !d->rare)
+        return;
+    if (t->times >= COPIES && segment->time_ns - t->first_ns < TIMER_NS &&
+        d->answered_ns <= t->first_ns)
+        came_at_once(memory, d, back, t, segment);
+    if (d->acked && d->rare->recovery.timed_out) {
+        delivery_unheard(d, t, segment->frame, segment->time_ns);
+        if (back)
+            flow_delivery_unheard(d, flow_delivery_sent_ns(back));
+    }
 }

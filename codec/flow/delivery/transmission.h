@@ -563,8 +563,13 @@ void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
  * times of the two directions do not fit, and it is what that Ack acknowledges. */
 bool delivery_acked_ahead(const struct flow_delivery *d, const struct transmission *t, int64_t now);
 /* silence.c: this is retransmitted after silence, and was not answered. d->rare is there. */
-void delivery_unheard(struct flow_delivery *d, const struct transmission *t,
-                      const struct rpcrdma_op *op);
+void delivery_unheard(struct flow_delivery *d, const struct transmission *t, uint64_t frame,
+                      int64_t time_ns);
+/* Of TCP: what was sent towards this end is retransmitted, or it sends something; `back`: what it
+ * sent. */
+void delivery_segment_again(struct flow_memory *memory, struct flow_delivery *d,
+                            struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment);
+void delivery_segment_heard(struct flow_delivery *d, int64_t time_ns);
 /* timeouts.c: after silence this is retransmitted; `gap`: it had not passed. d->rare is there. */
 void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
                         const struct rpcrdma_op *op, uint64_t at, bool gap);
