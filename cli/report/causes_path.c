@@ -233,6 +233,32 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
                     : "the end that should have sent them may not have done so");
 }
 
+/* Nothing of that came here, as how TCP goes on shows. */
+static void lost_before(struct report *r, const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path *a = &c->path[end];
+    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    const char *who = end_called(known, end == report_server_end(&c->pub));
+    struct report_cause *cause;
+    char times[64] = "";
+
+    if (a->restarts == 0)
+        return;
+    cause = report_cause_add(r, lost_towards(known, end == report_server_end(&c->pub)),
+                             CONFIDENCE_MEDIUM);
+    cause->rpcs = c->rpcs;
+    cause->time_ns = a->restart_ns;
+    cause->frame = a->restart_frame;
+    if (a->restarts > 1)
+        snprintf(times, sizeof(times), ", the longest of %" PRIu64 " such times", a->restarts);
+    snprintf(cause->text, sizeof(cause->text),
+             "What was sent to the %s was lost before the place of capture for %.1f s%s: then TCP "
+             "began anew with one segment and awaited its Ack, as it does "
+             "when its timer ended (connection %u). That way of the path was down, at least.",
+             who, report_seconds(a->restart_ns), times, (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against), "the sender may have stood still just then");
+}
+
 /* A network copies some packets; a mirror of several ports, or a capture at two interfaces, all. Of
  * these some may not be captured; of TCP only segments with data count as copies, and each of these
  * has one without, at most. */
@@ -317,6 +343,7 @@ void causes_of_path(struct report *r, const struct report_connection *c)
             lost(r, c, end);
             acks_lost(r, c, end, true, path->acked_timeouts, path->acked_timeout_ns);
             acks_lost(r, c, end, false, path->served_timeouts, path->served_timeout_ns);
+            lost_before(r, c, end);
         }
         causes_of_not_ready(r, c, end);
     }

@@ -370,6 +370,9 @@ static struct report_slow paused_of(const struct report *r, const struct report_
     const struct report_slow *own = &c->trouble.paused;
 
     (void)server;
+    for (int end = 0; end < 2; end++) /* it is told as lost */
+        if (own->rpcs > 0 && c->path[end].restart_ns > own->ns / 2)
+            return (struct report_slow){0};
     if (own->rpcs > 0 && !told_of_transfer(r, c) && !losses_explain(c, own, 0) &&
         !losses_explain(c, own, 1))
         return *own;

@@ -182,6 +182,13 @@ struct rpcrdma_path {
     /* of the retransmitted, of the timeouts and of waited_ns: in the time of silent_ns */
     uint64_t silent_again, silent_timeouts;
     int64_t silent_waited_ns;
+
+    /* TCP: the longest time of a second or more without anything new, behind which its sender began
+     * anew with one segment, and awaited the acknowledgement, as when its timer ended: what it sent
+     * meanwhile was lost before the place of capture. How often that was so, and that segment */
+    uint64_t restarts;
+    int64_t restart_ns;
+    uint64_t restart_frame;
 };
 
 /* A packet that did not come once and in its turn. */

@@ -157,5 +157,38 @@ class StoodStill(ConversationTest):
         self.assertEqual([one['cause'] for one in self.silent(SECOND)], ['lost-to-client'])
 
 
+class Restart(ConversationTest):
+    """TCP whose timer ended begins anew with one segment (RFC 5681 section 3.1)."""
+
+    def pause(self, alone=True, nap_ns=20 * SECOND):
+        """So long nothing comes of what the server reads. Then one segment comes, and the others behind its Ack, or at once."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(4):
+                c.null()
+            before = len(c.packets)
+            c.write((16384,))
+            c.talk.disconnect()
+            large = [at for at, one in enumerate(c.packets) if at > before and len(one.data) > 1000]
+            for at in range(large[8], len(c.packets)):
+                c.packets[at] = c.packets[at]._replace(time_ns=c.packets[at].time_ns + nap_ns)
+            if not alone:
+                del c.packets[large[8] + 1]
+        return self.report(talk)['causes']
+
+    def test_alone(self):
+        cause, = self.pause()
+        self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-server', 'medium'))
+        self.assertIn('What was sent to the server was lost before the place of capture for 20.0 s: then TCP began anew with one '
+                      'segment and awaited its Ack, as it does when its timer ended (connection 1). That way of the path was down, '
+                      'at least.', cause['text'])
+        self.assertAlmostEqual(cause['cost_ns'], 20 * SECOND, delta=SECOND / 10)
+
+    def test_at_once(self):
+        """Then nothing was lost: data stood still."""
+        self.assertEqual([one['cause'] for one in self.pause(False)], ['stalled-end'])
+        self.assertEqual(self.pause(nap_ns=SECOND // 2), [])
+
+
 if __name__ == '__main__':
     unittest.main()

@@ -363,6 +363,9 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     bool open;
 
     count(memory, d, segment);
+    if (segment->len > 0 && d->started &&
+        (segment->time_ns - d->progress_ns >= SECOND || (d->rare && d->rare->alone.end != 0)))
+        delivery_segment_new(memory, d, back, segment);
     if (segment->len > 0)
         data(memory, d, segment);
     if (d->repeating && segment->len > 0)

@@ -234,6 +234,11 @@ struct rare {
     struct again_answered again_answered;
     struct silent silent;
     struct {
+        uint64_t end; /* TCP: of a segment that came alone behind a pause; 0: none. See restart.c */
+        int64_t pause_ns, time_ns;
+        uint64_t frame;
+    } alone;
+    struct {
         uint64_t first;   /* of the latest record that was retransmitted after it was served, ... */
         uint32_t times;   /* ... how often, ... */
         int64_t since_ns; /* ... and when first */
@@ -570,6 +575,10 @@ void delivery_unheard(struct flow_delivery *d, const struct transmission *t, uin
 void delivery_segment_again(struct flow_memory *memory, struct flow_delivery *d,
                             struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment);
 void delivery_segment_heard(struct flow_delivery *d, int64_t time_ns);
+/* restart.c: this segment brings bytes that had not passed, before it is taken. */
+void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
+                          const struct flow_delivery *back,
+                          const struct rpcrdma_tcp_segment *segment);
 /* timeouts.c: after silence this is retransmitted; `gap`: it had not passed. d->rare is there. */
 void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
                         const struct rpcrdma_op *op, uint64_t at, bool gap);
