@@ -7,12 +7,24 @@
 #include <string.h>
 
 #include "plural.h"
+#include "times.h"
 
 enum { ONE_PACKET = 1024 }; /* the path MTU where an interface's is 1500 */
 
 static const char too_large[] =
     "what was asked for takes large packets, and none came from the server: a link before the "
     "place of capture may not take them (an MTU black hole)";
+
+bool report_waited_for_data(const struct report_connection *c)
+{
+    const struct report_hung *hung = &c->trouble.hung[1];
+    int server = report_server_end(&c->pub);
+    const struct rpcrdma_path *path = &c->path[server];
+
+    return hung->rpcs > 0 && c->has_path[server] && path->stuck + 1 >= REPORT_RETRIES &&
+           path->longest_wait_ns >= SECOND &&
+           path->longest_wait_ns > time_less(c->pub.life.ended_ns, hung->since_ns) / 2;
+}
 
 /* All of the client's Calls that were not answered had been acknowledged. */
 static bool has_held(const struct report_connection *c)
@@ -21,7 +33,7 @@ static bool has_held(const struct report_connection *c)
     const struct rpcrdma_silence *silence = c->pub.life.silence;
 
     return own->held > 0 && own->held >= own->calls && !report_never_set_up(c) &&
-           silence[0].transmissions + silence[1].transmissions == 0;
+           !report_waited_for_data(c) && silence[0].transmissions + silence[1].transmissions == 0;
 }
 
 static bool closed_on_held(const struct report_connection *c)

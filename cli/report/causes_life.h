@@ -16,6 +16,10 @@ bool causes_of_held_calls(struct report *r, const struct report_connection *c);
  * nothing says so. */
 const char *report_maybe_held(const struct report *r, const struct report_connection *c);
 
+/* causes_held.c: the server waited for what an RPC without a Reply moves to it, which was sent
+ * again and again, for most of that time: that was lost. */
+bool report_waited_for_data(const struct report_connection *c);
+
 /* causes_set_up.c: the server did not get to know for long that it was set up. */
 void causes_of_late_set_up(struct report *r, const struct report_connection *c);
 /* causes_set_up.c: it was set up in the end, after more than one request, and no other rule tells

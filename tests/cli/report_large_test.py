@@ -4,7 +4,7 @@ import struct
 import unittest
 
 from conversation import ConversationTest
-from iwarp_talk import READ_REQUEST, RST, IwarpTalk, untagged
+from iwarp_talk import ACK, FIN, READ_REQUEST, RST, IwarpTalk, untagged
 import rule_talk
 import rules_transport
 
@@ -117,6 +117,39 @@ class Large(ConversationTest):
             others[0].write((DATA,))
         names = [one['cause'] for one in self.hangs(self.hung_write, 3, between=write, first=write)['causes']]
         self.assertNotIn('mtu-black-hole', names)
+
+
+class Waits(ConversationTest):
+    def test_data_in_vain(self):
+        """Over iWARP: the server has the Call, and waits for data that comes again and again, until the client gives up and it arrives
+        after all. No server is at fault."""
+        for times in (6, 0):
+            def talk(c, _, times=times):
+                c.talk = IwarpTalk(c.packets, c.client, c.server, c.clock)
+                c.null()
+                xid, at = 0x1000, len(rule_talk.rpc_call(0, rule_talk.NFS, rule_talk.WRITE, c.write_arguments(1024)))
+                chunk = c.memory.read_chunk(at, 1024)
+                c.call(rule_talk.WRITE, c.write_arguments(1024), xid=xid, read=chunk)
+                c.pull(chunk, rule_talk.data(1024))
+                ack, last = c.packets.pop(), c.packets[-1]
+                for number in range(times):
+                    c.clock.now += SECOND // 2 << number
+                    c.packets.append(last._replace(time_ns=c.clock.tick()))
+                if times == 0:
+                    c.packets.append(ack)
+                    c.clock.now += 30 * SECOND
+                c.talk.segment(c.client, flags=FIN | ACK)
+                if times > 0:
+                    c.packets.append(ack._replace(time_ns=c.clock.tick()))
+                c.talk.segment(c.server, flags=FIN | ACK)
+                one = c.beside(2)
+                one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+                one.reply(one.call(rule_talk.WRITE, c.write_arguments(1024), xid=xid, read=chunk), bytes(8))
+            causes = self.report(talk)['causes']
+            names = {one['cause'] for one in causes}
+            self.assertEqual('unanswered' in names, times == 0, causes)
+            self.assertEqual({'connection-failed', 'lost-to-server'} <= names, times > 0, causes)
+            self.assertEqual('path was not down' in str(causes), False, causes)
 
 
 class Vanish(ConversationTest):
