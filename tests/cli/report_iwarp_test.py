@@ -160,7 +160,7 @@ class StoodStill(ConversationTest):
 class Restart(ConversationTest):
     """TCP whose timer ended begins anew with one segment (RFC 5681 section 3.1)."""
 
-    def pause(self, alone=True, nap_ns=20 * SECOND):
+    def pause(self, alone=True, nap_ns=20 * SECOND, delayed_ns=40 * MS):
         """So long nothing comes of what the server reads. Then one segment comes, and the others behind its Ack, or at once."""
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
@@ -171,7 +171,8 @@ class Restart(ConversationTest):
             c.talk.disconnect()
             large = [at for at, one in enumerate(c.packets) if at > before and len(one.data) > 1000]
             for at in range(large[8], len(c.packets)):
-                c.packets[at] = c.packets[at]._replace(time_ns=c.packets[at].time_ns + nap_ns)
+                after_ns = nap_ns + delayed_ns * (at > large[8])
+                c.packets[at] = c.packets[at]._replace(time_ns=c.packets[at].time_ns + after_ns)
             if not alone:
                 del c.packets[large[8] + 1]
         return self.report(talk)['causes']
@@ -187,6 +188,7 @@ class Restart(ConversationTest):
     def test_at_once(self):
         """Then nothing was lost: data stood still."""
         self.assertEqual([one['cause'] for one in self.pause(False)], ['stalled-end'])
+        self.assertEqual([one['cause'] for one in self.pause(delayed_ns=0)], ['stalled-end'])
         self.assertEqual(self.pause(nap_ns=SECOND // 2), [])
 
 

@@ -5,9 +5,9 @@
 
 /*
  * TCP whose timer ended begins anew with one segment, and sends the next ones as it is acknowledged
- * (RFC 5681 section 3.1). A segment behind a pause that is alone so, where several at a time came
- * before, was sent before, and lost before the place of capture. A sender that stood still, or was
- * held up, goes on with several at once.
+ * (RFC 5681 section 3.1). A segment behind a pause that is alone so, for as long as its receiver
+ * delays the acknowledgement, where several at a time came before, was sent before, and lost before
+ * the place of capture. A sender that stood still, or was held up, goes on with several at once.
  */
 
 enum { AT_ONCE = 3 }; /* segments that came together before the pause */
@@ -34,6 +34,7 @@ static void look_back(struct flow_delivery *d, const struct flow_delivery *back,
     struct rare *rare = d->rare;
     bool awaited = d->through == rare->alone.end && d->answered_ns > rare->alone.time_ns &&
                    segment->time_ns - d->answered_ns < TOGETHER_NS &&
+                   segment->time_ns - rare->alone.time_ns >= TOGETHER_NS &&
                    (!back || back->progress_ns < rare->alone.time_ns - rare->alone.pause_ns);
 
     rare->alone.end = 0;
@@ -60,7 +61,7 @@ RPCRDMA_RARE void delivery_segment_new(struct flow_memory *memory, struct flow_d
     if (d->rare && d->rare->alone.end != 0)
         look_back(d, back, segment);
     if (segment->time_ns - d->progress_ns < LONG_NS || segment->len != d->largest_payload ||
-        !came_together(d) || !delivery_rare(memory, d))
+        d->through != d->next || !came_together(d) || !delivery_rare(memory, d))
         return;
     d->rare->alone.end = first + segment->len;
     d->rare->alone.pause_ns = segment->time_ns - d->progress_ns;
