@@ -239,7 +239,8 @@ struct report_moved {
     uint64_t frame;    /* of the first, ... */
     int64_t since_ns;  /* ... and when it was sent */
     int64_t ns;        /* first to last packet of each, but for what an end waited for */
-    int64_t latest_ns; /* the latest Reply: the time of several under way at once counts once */
+    int64_t latest_ns; /* the latest Reply */
+    int64_t until_ns;  /* the last packet: the time of several under way at once counts once */
 };
 
 /* When all of one connection's that moved one way did so slowly, one after the other: the line was
@@ -275,6 +276,7 @@ struct report_detail {
     /* ... RPCs one after the other, each of them slow by itself, so far; and such times before */
     struct report_moved slow_moved_now[2];
     struct report_limited limited[2];
+    struct report_periods slow_reads; /* as moved, to the server: the last of these times */
     uint32_t in_flight[2]; /* of each end, now */
     int64_t in_flight_since_ns[2];
 };

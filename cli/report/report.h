@@ -285,6 +285,9 @@ static inline struct report_detail *report_detail(struct report *r, struct repor
 void report_ack(struct report *report, struct report_tally *tally, bool server, int64_t ns);
 void report_move(struct report *report, struct report_tally *tally,
                  const struct rpcrdma_transaction *t);
+/* From the arrival of this Call to its first Read request: while others' data was read slowly. */
+int64_t report_behind_reads_ns(const struct report_tally *tally,
+                               const struct rpcrdma_transaction *t);
 /* From the first Call to the latest Reply. */
 static inline int64_t report_moved_ns(const struct report_moved *moved)
 {

@@ -288,19 +288,27 @@ static int64_t not_set_up_ns(const struct rpcrdma_transaction *t)
     return CLAMP(time_less(life->accepted_again_ns, arrived_ns), 0, t->phases.server_ns);
 }
 
-/* What it took while its adapter was silent, too, is no time of the server's. */
-static int64_t own_ns(const struct rpcrdma_transaction *t)
+/* What it took while its adapter was silent, or before it could ask for data, is no time of the
+ * server's. */
+static int64_t own_ns(struct report *r, const struct rpcrdma_transaction *t)
 {
-    return t->phases.server_ns - MAX(t->phases.server_waiting_ns, not_set_up_ns(t));
+    int64_t apart_ns = MAX(t->phases.server_waiting_ns, not_set_up_ns(t));
+
+    if (t->phases.server_ns >= REPORT_OFTEN_NS && t->read_chunk_length > 0)
+        apart_ns = MAX(apart_ns, report_behind_reads_ns(report_tally_of(r, t->connection), t));
+    return t->phases.server_ns - apart_ns;
 }
 
 static void note_slow_server(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
     struct report_trouble *trouble = tally ? report_trouble(tally) : NULL;
-    int64_t resent_ns, ns = t->phases.server_ns - not_set_up_ns(t);
+    int64_t resent_ns, ns;
 
-    if (!trouble || ns < SECOND)
+    if (!trouble)
+        return;
+    ns = t->phases.server_ns - MAX(not_set_up_ns(t), report_behind_reads_ns(tally, t));
+    if (ns < SECOND)
         return;
     resent_ns = MAX(trouble->resent_packets_ns[0], trouble->resent_packets_ns[1]);
     if (time_less(t->call_time_ns, resent_ns) > REPORT_LOSSES_NS) {
@@ -344,7 +352,7 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
     bool callback = transaction_is_callback(t);
     struct report_slow *slow = callback ? &r->slow_client : &r->slow_server;
     int64_t half = t->latency_ns / 2, waited = t->phases.data_peer_ns;
-    int64_t own = own_ns(t);
+    int64_t own = own_ns(r, t);
     bool responder = own > half || is_long(r, own), reads;
 
     if (own >= REPORT_OFTEN_NS && !callback && t->has_latency && t->has_phases && untouched(t))

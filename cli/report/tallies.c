@@ -164,8 +164,9 @@ static void move_add(struct report_moved *moved, const struct rpcrdma_transactio
         moved->frame = rpc->call_frame;
         moved->since_ns = rpc->call_time_ns;
     } else {
-        ns = MIN(ns, MAX(time_less(rpc->reply_time_ns, moved->latest_ns), 0));
+        ns = MIN(ns, MAX(time_less(rpc->rdma_last_ns, moved->until_ns), 0));
     }
+    moved->until_ns = MAX(moved->until_ns, rpc->rdma_last_ns);
     moved->latest_ns = MAX(moved->latest_ns, rpc->reply_time_ns);
     moved->bytes += bytes;
     moved->ns = time_plus(moved->ns, ns);
@@ -204,6 +205,28 @@ void report_limited_end(struct report_detail *detail, bool to_server)
     *now = (struct report_moved){0};
 }
 
+/* A queue pair has only so many Read requests under way at once: what is to be read for an RPC
+ * waits for those of others, where these take long to answer. */
+static void note_slow_reads(struct report_detail *detail, const struct rpcrdma_transaction *rpc)
+{
+    int64_t ns = rpc->phases.data_ns;
+
+    report_period_add(&detail->slow_reads, &(struct report_period){time_less(rpc->rdma_last_ns, ns),
+                                                                   rpc->rdma_last_ns, ns});
+}
+
+int64_t report_behind_reads_ns(const struct report_tally *tally,
+                               const struct rpcrdma_transaction *t)
+{
+    int64_t arrived_ns = time_plus(t->call_time_ns, t->phases.call_ns);
+    int64_t asked_ns = time_less(t->rdma_last_ns, t->phases.data_ns);
+    struct report_periods own = {1, {{arrived_ns, asked_ns, time_less(asked_ns, arrived_ns)}}};
+
+    if (!tally || !tally->detail || t->read_chunk_length == 0 || !t->phases.has_data)
+        return 0;
+    return CLAMP(report_periods_shared(&own, &tally->detail->slow_reads), 0, t->phases.server_ns);
+}
+
 void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_transaction *rpc)
 {
     const struct rpcrdma_phases *phases = &rpc->phases;
@@ -222,6 +245,8 @@ void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_
     slow = (double)bytes * 1e9 < (double)ns * REPORT_SLOW_RATE;
     moved->slow += slow;
     move_add(moved, rpc, bytes, ns);
+    if (t->detail && slow && in > 0)
+        note_slow_reads(t->detail, rpc);
     if (t->detail && slow)
         move_add(&t->detail->slow_moved_now[in > 0], rpc, bytes, ns);
     else if (t->detail && t->detail->slow_moved_now[in > 0].rpcs > 0)

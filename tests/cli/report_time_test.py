@@ -164,19 +164,41 @@ class Time(CommandTest):
             found = self.pulls('--slow', '100', reads=reads, answer_ns=answer * MS, ack_ns=150 * MS)
             self.assertEqual(sorted(cause['cause'] for cause in found), expected)
 
+    @staticmethod
+    def at_speed(c, bytes_per_s, say):
+        """Its Read responses pass so fast."""
+        before = len(c.packets)
+        say()
+        said = c.packets[before:]
+        del c.packets[before:]
+        for packet in said:
+            c.packets.append(packet._replace(time_ns=c.clock.tick()))
+            if packet.data[42] in RC_READ_RESPONSES:  # behind Ethernet, IPv4 and UDP
+                c.clock.now += len(packet.data) * 10**9 // bytes_per_s
+
     def transfer(self, length, *speeds):
         """WRITEs whose Read responses pass so fast, in bytes per second."""
         def say(c, _):
             c.null()
             for bytes_per_s in speeds:
-                before = len(c.packets)
-                c.write((length,))
-                said = c.packets[before:]
-                del c.packets[before:]
-                for packet in said:
-                    c.packets.append(packet._replace(time_ns=c.clock.tick()))
-                    if packet.data[42] in RC_READ_RESPONSES:  # behind Ethernet, IPv4 and UDP
-                        c.clock.now += len(packet.data) * 10**9 // bytes_per_s
+                self.at_speed(c, bytes_per_s, lambda: c.write((length,)))
+        return self.causes(say)
+
+    def queued(self, bytes_per_s, busy_ns=0):
+        """Eight WRITEs at a time. Their data is read one after the other, after the server was busy each time; two Replies come
+        together."""
+        def say(c, _):
+            c.null()
+            arguments = c.write_arguments(32768)
+            at = len(rpc_call(0, NFS, rule_talk.WRITE, arguments))
+            for _ in range(4):
+                chunks = [c.memory.read_chunk(at, 32768) for _ in range(8)]
+                xids = [c.call(rule_talk.WRITE, arguments, read=chunk) for chunk in chunks]
+                for i, chunk in enumerate(chunks):
+                    c.clock.now += busy_ns
+                    self.at_speed(c, bytes_per_s, lambda chunk=chunk: c.pull(chunk, rule_talk.data(32768)))
+                    for xid in xids[i - 1:i + 1] if i % 2 else []:
+                        c.written(xid, 32768)
         return self.causes(say)
 
     @staticmethod
@@ -253,6 +275,14 @@ class Time(CommandTest):
         self.assertRegex(found[0]['text'], r'Data towards the server moves at 0\.1[23]\d* MB/s on connection 1: [12]\.\d+ s for 0\.262 MB of 8 ')
         for writes, length, speed in ((7, 32768, 125000), (8, 16384, 125000), (8, 32768, 3 * 10**6)):
             self.assertEqual(self.transfer(length, *[speed] * writes), [])
+
+    def test_behind_slow_reads(self):
+        """A queue pair reads for one RPC after the other: that it takes seconds until the last one's turn is no time of the server's,
+        if data moves slowly, and is if it is quick."""
+        found = self.queued(125000)
+        self.assertEqual([(cause['cause'], cause['rpcs']) for cause in found], [('slow-transfer', 32)])
+        self.assertRegex(found[0]['text'], r'moves at 0\.1[12]\d* MB/s on connection 1: [89]\.\d+ s for 1\.05 MB of 32 RPCs')
+        self.assertEqual([cause['cause'] for cause in self.queued(3 * 10**6, 250 * MS)], ['slow-server'])
 
     def test_slow_transfer_for_a_while(self):
         """A line is limited for a part of the capture: less than three in four RPCs are slow, but one after the other, for ten
