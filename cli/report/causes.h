@@ -35,6 +35,8 @@ bool report_one_way(const struct report_connection *c);
 /* causes_attempts.c: the server did not take it: REJ; of iWARP, also where TCP was accepted, and
  * reset before MPA. */
 bool report_refused(const struct rpcrdma_connection *c);
+/* ... because it still has the client's queue pair in another connection: causes_forgot.c */
+bool report_stale(const struct rpcrdma_connection *c);
 /* ... and not by what listens there (REJ, consumer reject), which may have been asked too late. */
 bool report_nothing_listened(const struct rpcrdma_connection *c);
 

@@ -235,5 +235,6 @@ bool report_refused(const struct rpcrdma_connection *c)
 
 bool report_nothing_listened(const struct rpcrdma_connection *c)
 {
-    return report_refused(c) && !(c->rejected && c->life.reject_reason == CONSUMER);
+    return report_refused(c) && !(c->rejected && c->life.reject_reason == CONSUMER) &&
+           !report_stale(c);
 }

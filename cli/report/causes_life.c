@@ -289,6 +289,7 @@ void causes_of_life(struct report *r, const struct report_connection *c)
     client_gave_up(r, c);
     causes_of_lost_state(r, c);
     causes_of_client_restart(r, c);
+    causes_of_forgotten(r, c);
     if (r->n_causes == told)
         causes_of_slow_set_up(r, c);
     causes_of_moves(r, c, told);

@@ -58,4 +58,7 @@ const struct report_connection *report_left_by_client(const struct report *r,
 void causes_of_lost_state(struct report *r, const struct report_connection *c);
 void causes_of_client_restart(struct report *r, const struct report_connection *c);
 
+/* causes_forgot.c: connection c is a request that shows that its client forgot another one. */
+void causes_of_forgotten(struct report *r, const struct report_connection *c);
+
 #endif

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of connections that take long to be set up, and of what an end did not take although it arrived."""
+import json
 import struct
 import unittest
 
@@ -10,6 +11,7 @@ import rule_talk
 import rules_nfs4
 
 MS, SECOND = 10**6, 10**9
+STALE_CONNECTION = 10
 BAD_SESSION = rules_nfs4.results([struct.pack('>II', rules_nfs4.SEQUENCE, 10052)], 10052)
 
 
@@ -102,6 +104,37 @@ class SetUp(ConversationTest):
             c.packets += [one._replace(time_ns=c.clock.tick()) for one in (accept, ready)]
             c.null()
         self.assertEqual(self.causes(talk), [])
+
+    def test_stale_connection(self):
+        """The client asks by a queue pair that the server still has in a connection: it was restarted, or its adapter. What
+        refuses such a request listens."""
+        for mount, resent, known in ((10000, False, True), (1, False, True), (10000, False, False), (0, True, True)):
+            def talk(c, _, mount=mount, resent=resent, known=known):
+                if known:
+                    for _ in range(3):
+                        c.null()
+                    if resent:
+                        c.call(rule_talk.NULL)
+                        c.packets.pop()
+                    c.clock.now += 15 * SECOND
+                stale = c.beside(2)
+                talk = stale.talk
+                talk.datagram(stale.client, cm.req(talk.local_id, cm.IP_SERVICE | rule_talk.PORT, c.client.qpn, 5, *c.hosts))
+                talk.datagram(stale.server, cm.rej(0, talk.local_id, STALE_CONNECTION))
+                new = c.beside(3)
+                new.xid = c.xid + mount - resent
+                for _ in range(3):
+                    new.null()
+                new.talk.disconnect()
+            causes = self.causes(talk)
+            if known and not resent:
+                cause, = causes
+                self.assertEqual((cause['cause'], cause['confidence']), ('client-restarted', 'medium'))
+                self.assertAlmostEqual(cause['cost_ns'], 15 * SECOND, delta=SECOND / 10)
+                self.assertIn('which the server still had in connection 1. The server refused that (REJ, stale', cause['text'])
+            else:
+                self.assertEqual([one['cause'] for one in causes], ['connection-failed'] if known else [])
+                self.assertNotIn('nothing listened', json.dumps(causes))
 
 
 class NotTaken(ConversationTest):
