@@ -159,152 +159,6 @@ static void threshold(struct report *r, const struct report_connection *c)
              (unsigned)c->pub.number, (unsigned)least, c->trouble.small_in_chunks, c->messages);
 }
 
-/* Of its Calls one at least was sent again on another connection, which is told of that one; or may
- * have been, on what took its place and was not looked at. That names the connection a Call was
- * sent on first: it may have been sent on this one in between, as may all of what took its place.
- */
-static bool sent_again(const struct report *r, const struct report_connection *c)
-{
-    GHashTableIter each;
-    bool found = report_not_looked_at(r) > 0 && c->pub.life.next != 0 &&
-                 !report_numbered(r, c->pub.life.next);
-    gpointer one;
-
-    g_hash_table_iter_init(&each, r->connections);
-    while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *other = one;
-
-        found = other->trouble.resent_from == c->pub.number ||
-                (c->trouble.resent > 0 && other->trouble.resent_from == c->trouble.resent_from &&
-                 other->trouble.resent_frame > c->trouble.resent_frame) ||
-                (other->pub.life.previous == c->pub.number && other->trouble.resent > 0 &&
-                 other->trouble.resent >= c->trouble.unanswered[REPORT_FORWARD].calls);
-    }
-    return found;
-}
-
-/* The client closed the connection, and asked for what was on it no more. */
-static void given_up(struct report *r, const struct report_connection *c)
-{
-    const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
-    const struct rpcrdma_life *life = &c->pub.life;
-    uint64_t n = own->held - MIN(own->explained, own->held);
-    struct report_cause *cause;
-    const char *maybe = report_maybe_too_large(c);
-    char first[48] = "";
-
-    if (sent_again(r, c))
-        return;
-    cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
-    cause->rpcs = n;
-    cause->time_ns = MAX(time_less(life->ended_ns, own->since_ns), 0);
-    cause->frame = own->frame;
-    if (n > 1)
-        snprintf(first, sizeof(first), "%.1f s after the first and ",
-                 report_seconds(cause->time_ns));
-    snprintf(cause->text, sizeof(cause->text),
-             "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
-             "%s, and got no Reply until the client closed the connection, %s%.1f s after the "
-             "last. The server was at work or stood still, or the client was told to give up%s.",
-             n, plural(n), (unsigned)c->pub.number, n == 1 ? "it" : "them", first,
-             report_seconds(MAX(time_less(life->ended_ns, life->last_call_ns), 0)),
-             maybe ? "" : "; the path was not down");
-    snprintf(cause->against, sizeof(cause->against), "%s",
-             maybe ? maybe : "a Reply may not have been captured");
-}
-
-#define SECOND INT64_C(1000000000)
-#define LONG_NS (10 * SECOND) /* that the capture ended is no argument then */
-
-/* The other end moved data for one of these, and was heard last within a second after that, and
- * after the others were sent: it died at work on them. */
-static bool died_with(const struct report_connection *c, const struct report_unanswered *own)
-{
-    int64_t heard_ns = own->caller_end >= 0 ? c->pub.life.silence[1 - own->caller_end].heard_ns : 0;
-
-    return own->at_work && heard_ns != 0 && time_less(heard_ns, own->served_ns) < SECOND;
-}
-
-/* The connection failed for good, and `connection-failed` tells of a time with which that of these
- * Calls begins, but for what an end was still at work on, and, by a second, ends. */
-static bool told_as_failed(const struct report *r, const struct report_connection *c,
-                           const struct report_unanswered *own, int64_t until_ns)
-{
-    bool told = false;
-
-    for (unsigned i = 0; i < r->n_causes; i++) {
-        const struct report_cause *one = &r->causes[i];
-
-        told |= one->id == CAUSE_CONNECTION_FAILED && one->how == REPORT_FAILED_FOR_GOOD &&
-                one->of == c && (one->since_ns <= own->since_ns || died_with(c, own)) &&
-                time_less(until_ns, one->until_ns) < SECOND;
-    }
-    return told;
-}
-
-static void never_answered(struct report *r, const struct report_connection *c, int direction)
-{
-    const struct report_unanswered *own = &c->trouble.unanswered[direction];
-    /* what was under way when the capture ended is not late */
-    bool open = c->pub.life.ended == RPCRDMA_ENDED_NOT;
-    int64_t until_ns = open ? report_now_ns(r) : c->pub.life.ended_ns;
-    uint64_t n = open ? own->late : own->calls - own->gone;
-    struct report_cause *cause;
-    char silent[80] = "", waited[80] = "", had[64] = "";
-
-    n -= MIN(own->explained, n);
-    if (n == 0 || sent_again(r, c) || report_one_way(c) || told_as_failed(r, c, own, until_ns))
-        return;
-    cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
-    cause->rpcs = n;
-    cause->frame = own->frame;
-    cause->time_ns = MAX(time_less(until_ns, own->since_ns), 0);
-    if (direction == REPORT_FORWARD) { /* several of a server's are told as one */
-        cause->since_ns = own->since_ns;
-        cause->until_ns = time_plus(own->since_ns, cause->time_ns);
-    }
-    if (cause->time_ns >= SECOND)
-        snprintf(waited, sizeof(waited), ": %.1f s passed%s until the %s ended",
-                 report_seconds(cause->time_ns), n == 1 ? "" : " since the first",
-                 open ? "capture" : "connection");
-    if (own->explained == 0 && own->held == own->calls && n == own->calls)
-        snprintf(had, sizeof(had), " The %s's host acknowledged %s.",
-                 direction == REPORT_REVERSE ? "client" : "server", n == 1 ? "it" : "them");
-    if (!c->pub.closed && report_silent_ns(r) >= REPORT_SILENT_NS)
-        snprintf(silent, sizeof(silent),
-                 ", and nothing was captured any more for the last %.1f s of the capture",
-                 report_seconds(report_silent_ns(r)));
-    snprintf(cause->text, sizeof(cause->text),
-             "%" PRIu64 " %s%s on connection %u %s never answered%s%s%s.%s", n,
-             direction == REPORT_REVERSE ? "callback" : "Call", plural(n), (unsigned)c->pub.number,
-             n == 1 ? "was" : "were", direction == REPORT_REVERSE ? " by the client" : "", waited,
-             silent, had);
-    if (own->waited_ns > 0) {
-        snprintf(cause->against, sizeof(cause->against),
-                 "the capture lacks packets that may have answered %s, but not before %.1f s had "
-                 "passed",
-                 n == 1 ? "it" : "one of them", report_seconds(own->waited_ns));
-        return;
-    }
-    snprintf(cause->against, sizeof(cause->against), "%s",
-             c->pub.closed ? "the connection was closed by its ends: they may have given up"
-             : silent[0] || cause->time_ns >= LONG_NS
-                 ? "a Reply may not have been captured"
-                 : "the capture may have ended before the Reply");
-}
-
-static void unanswered(struct report *r, const struct report_connection *c)
-{
-    if (report_end_told(c) || report_never_set_up(c) || /* nobody could answer them, */
-        report_overtaken(r, c))                         /* or waited for that */
-        return;
-    if (report_server_held(c))
-        given_up(r, c);
-    else
-        never_answered(r, c, REPORT_FORWARD);
-    never_answered(r, c, REPORT_REVERSE);
-}
-
 static size_t mib(const struct report *r)
 {
     return options_max_memory(r->pipeline->options) >> 20;
@@ -392,7 +246,7 @@ static void explained(const struct report *r, struct lacking *lacks)
         const struct report_unanswered *own = c->trouble.unanswered;
         uint64_t of = own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
 
-        if (of == 0 || sent_again(r, c) || report_one_way(c))
+        if (of == 0 || report_sent_again(r, c) || report_one_way(c))
             continue;
         lacks->calls += of;
         lacks->unseen += own[REPORT_FORWARD].unseen + own[REPORT_REVERSE].unseen;
@@ -533,7 +387,7 @@ static void causes_of(struct report *r, const struct report_connection *c)
     causes_of_time(r, c);
     causes_of_stalls(r, c);
     credits(r, c);
-    unanswered(r, c);
+    causes_of_calls(r, c);
     threshold(r, c);
     r->about = NULL;
 }

@@ -57,8 +57,13 @@ bool report_server_held(const struct report_connection *c);
 bool report_held_again(const struct report *r, const struct report_connection *c);
 /* Why the server may have answered nevertheless. NULL: nothing says so. */
 const char *report_maybe_too_large(const struct report_connection *c);
-/* Where a client did so again and again. */
+/* Where clients did so again and again, and where they gave up in the end. */
 void causes_of_held_again(struct report *r);
+
+/* causes_unanswered.c: Calls that no Reply came for; and those of a server as one. */
+void causes_of_calls(struct report *r, const struct report_connection *c);
+/* Such Calls of this connection are told of with another one: one at least was sent again there. */
+bool report_sent_again(const struct report *r, const struct report_connection *c);
 
 /* causes_path.c: "2 Naks, 1 timeout, 3 packets retransmitted, 2.1 s of waiting in all, ..." */
 enum { REPORT_LOST_ROOM = 200 };
@@ -158,6 +163,8 @@ struct report_join {
 };
 void report_causes_join(struct report *r, const struct report_join *rule);
 void report_causes_replace(struct report_cause *const *all, guint n, const struct report_cause *by);
+/* Those whose id is N_CAUSES. */
+void report_causes_remove(struct report *r);
 
 /* `one` is as sure as half of them are; of one restart, as the surest. */
 void report_causes_judge(struct report_cause *one, struct report_cause *const *all, guint n,

@@ -133,11 +133,9 @@ static bool concerns(const struct report_cause *cause)
     return cause->id == CAUSE_UNANSWERED && cause->held;
 }
 
-static int compare_hosts(const struct report_cause *a, const struct report_cause *b)
+static int compare_servers(const struct report_cause *a, const struct report_cause *b)
 {
-    int order = report_compare_hosts(a->of, b->of, true);
-
-    return order ? order : report_compare_hosts(a->of, b->of, false);
+    return report_compare_hosts(a->of, b->of, true);
 }
 
 /* One Call that hangs is sent again on one connection after the other. */
@@ -147,6 +145,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     const struct report_cause *longest = all[0];
     const char *maybe = one.against[0] ? one.against : NULL;
     uint32_t first = one.of->trouble.resent_from;
+    guint clients;
 
     if (n < 2)
         return;
@@ -159,6 +158,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
             maybe = NULL;
         first = MIN(first, all[i]->of->trouble.resent_from);
     }
+    clients = report_causes_hosts(all, n, false);
     one.connections = report_causes_connections(all, n);
     g_array_prepend_val(one.connections, first);
     one.count = n;
@@ -166,19 +166,61 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     one.confidence = maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
     snprintf(one.text, sizeof(one.text),
              "Calls reached the server's host, which acknowledged them, and got no Reply: %s%u "
-             "times the client closed the connection and sent them again on another one, from "
+             "times %s closed the connection and sent them again on another one, from "
              "connection %u on, up to %.1f s after the first sending (connection %u).",
-             report_not_looked_at(r) > 0 ? "at least " : "", n, (unsigned)first,
-             report_seconds(one.time_ns), (unsigned)longest->of->pub.number);
+             report_not_looked_at(r) > 0 ? "at least " : "", n,
+             clients > 1 ? "clients" : "the client", (unsigned)first, report_seconds(one.time_ns),
+             (unsigned)longest->of->pub.number);
     blame(&one, !maybe ? NULL : strcmp(maybe, too_large) == 0 ? too_large : stood_still);
     report_causes_replace(all, n, &one);
 }
 
+static bool is_of(const struct report_cause *cause, uint32_t connection)
+{
+    bool found = cause->of->pub.number == connection;
+
+    for (guint i = 0; cause->connections && i < cause->connections->len && !found; i++)
+        found = g_array_index(cause->connections, uint32_t, i) == connection;
+    return found;
+}
+
+/* A client that gives up (a mount with `soft`) does not send it again in the end. */
+static void until_given_up(struct report *r, struct report_cause *held)
+{
+    int64_t longest_ns = 0;
+    unsigned times = 0;
+    char often[64] = "In the end the client gave up,";
+    size_t at;
+
+    for (unsigned i = 0; i < r->n_causes; i++) {
+        struct report_cause *one = &r->causes[i];
+
+        if (one->id != CAUSE_UNANSWERED || !one->given_up || !is_of(held, one->of->pub.number))
+            continue;
+        longest_ns = MAX(longest_ns, one->time_ns);
+        one->id = N_CAUSES;
+        times++;
+    }
+    if (times == 0)
+        return;
+    held->time_ns = time_plus(held->time_ns, longest_ns);
+    at = strlen(held->text);
+    if (times > 1)
+        snprintf(often, sizeof(often), "%u times the client gave up in the end, up to", times);
+    snprintf(held->text + at, sizeof(held->text) - at,
+             " %s %.1f s after that: it closed the connection, and did not send the Call again.",
+             often, report_seconds(longest_ns));
+}
+
 void causes_of_held_again(struct report *r)
 {
-    static const struct report_join rule = {concerns, compare_hosts, join};
+    static const struct report_join rule = {concerns, compare_servers, join};
 
     report_causes_join(r, &rule);
+    for (unsigned i = 0; i < r->n_causes; i++)
+        if (concerns(&r->causes[i]))
+            until_given_up(r, &r->causes[i]);
+    report_causes_remove(r);
 }
 
 const char *report_maybe_held(const struct report *r, const struct report_connection *c)

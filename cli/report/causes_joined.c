@@ -18,7 +18,7 @@ static gint by_kind(gconstpointer a, gconstpointer b, gpointer rule)
     return order ? order : (*x < *y ? -1 : 1);
 }
 
-static void remove_joined(struct report *r)
+void report_causes_remove(struct report *r)
 {
     unsigned left = 0;
 
@@ -46,7 +46,7 @@ void report_causes_join(struct report *r, const struct report_join *rule)
         from = i;
     }
     g_ptr_array_free(found, TRUE);
-    remove_joined(r);
+    report_causes_remove(r);
 }
 
 void report_causes_replace(struct report_cause *const *all, guint n, const struct report_cause *by)

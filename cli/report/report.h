@@ -133,6 +133,7 @@ struct report_cause {
     enum report_confidence confidence;
     enum report_failure how;
     bool held; /* unanswered: the server's host had the Calls, and they were sent again elsewhere */
+    bool given_up; /* unanswered: the client closed the connection, and did not send them again */
     bool of_server;                     /* it was the server, or the way to it; else the client */
     int64_t since_ns, until_ns;         /* of a failure */
     struct report_periods when;         /* of a slow transfer */
