@@ -276,6 +276,7 @@ static bool start(struct pipeline *pipeline)
         .size = sizeof(net_config),
         .check_icrc = options->check_icrc,
         .give_icrc = pipeline->delivery,
+        .headers_only = options->headers_only && !options->check_icrc,
         .max_memory = options_memory(options, MEMORY_NET),
     };
     struct rpcrdma_flow_sink flow_sink = pipeline_flow_sink(pipeline);

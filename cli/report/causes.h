@@ -108,7 +108,7 @@ struct report_beside report_look_beside(const struct report *r, const struct rep
 void causes_of_one_way(struct report *r, bool told);
 
 /* causes_path.c: what happened to its packets on the way; in all connections, to packets whose
- * checksums are wrong (with --check-icrc alone) */
+ * checksums are wrong */
 void causes_of_path(struct report *r, const struct report_connection *c);
 void causes_of_damage(struct report *r);
 /* Each of its packets is in the capture twice, which no network does. */

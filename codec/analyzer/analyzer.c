@@ -19,7 +19,9 @@ struct rpcrdma_analyzer {
     bool stopped, no_memory;
     bool seen, unusual;           /* operations, by the sink; those that are unusual */
     struct apart *apart;          /* NULL: nobody follows what arrives. Owned */
-    struct rpcrdma_op ops[BATCH]; /* rpcrdma_net_plain's */
+    const struct rpcrdma_packet *packet; /* of the operation in hand, or of ops[0]; those of the */
+    size_t packet_size;                  /* others follow, so far apart */
+    struct rpcrdma_op ops[BATCH];        /* rpcrdma_net_plain's */
 };
 
 static enum rpcrdma_analyzer_status status(const struct rpcrdma_analyzer *analyzer)
@@ -79,12 +81,23 @@ static void on_finding(void *context, const struct rpcrdma_finding *finding)
         analyzer->finding(analyzer->finding_context, NULL, finding);
 }
 
+static bool damaged(void *context, const struct rpcrdma_op *op)
+{
+    const struct rpcrdma_analyzer *analyzer = context;
+    const char *packet = (const char *)analyzer->packet;
+
+    if (op >= analyzer->ops && op < analyzer->ops + BATCH)
+        packet += (size_t)(op - analyzer->ops) * analyzer->packet_size;
+    return rpcrdma_net_damaged(analyzer->net, (const struct rpcrdma_packet *)(const void *)packet);
+}
+
 struct rpcrdma_analyzer *rpcrdma_analyzer_new(const struct rpcrdma_analyzer_config *config,
                                               const struct rpcrdma_analyzer_sink *sink)
 {
     struct rpcrdma_analyzer *analyzer = calloc(1, sizeof(*analyzer));
     struct rpcrdma_analyzer_config own = {0};
     struct rpcrdma_flow_config flow_config = {0};
+    struct rpcrdma_net_config net_config = {0};
     struct rpcrdma_flow_sink flow_sink = {0};
     struct rpcrdma_net_sink net_sink = {.size = sizeof(net_sink), .op = on_op, .context = analyzer};
 
@@ -97,7 +110,13 @@ struct rpcrdma_analyzer *rpcrdma_analyzer_new(const struct rpcrdma_analyzer_conf
         rpcrdma_copy_sized(&flow_config, sizeof(flow_config), own.flow, sizeof(flow_config));
     if (analyzer->sink.flow)
         rpcrdma_copy_sized(&flow_sink, sizeof(flow_sink), analyzer->sink.flow, sizeof(flow_sink));
+    if (own.net)
+        rpcrdma_copy_sized(&net_config, sizeof(net_config), own.net, sizeof(net_config));
+    net_config.size = sizeof(net_config);
+    net_config.judges = true;
     flow_config.size = sizeof(flow_config);
+    flow_config.damaged = damaged;
+    flow_config.damaged_context = analyzer;
     flow_sink.size = sizeof(flow_sink);
     analyzer->finding = flow_sink.finding;
     analyzer->finding_context = flow_sink.context;
@@ -112,7 +131,7 @@ struct rpcrdma_analyzer *rpcrdma_analyzer_new(const struct rpcrdma_analyzer_conf
         net_sink.segment = on_segment;
     if (flow_config.delivery)
         analyzer->apart = calloc(1, sizeof(*analyzer->apart));
-    analyzer->net = rpcrdma_net_new(own.net, &net_sink);
+    analyzer->net = rpcrdma_net_new(&net_config, &net_sink);
     /* more than half of what TCP reassembly does not take: in a capture of RoCE it takes nothing */
     if (analyzer->net && own.net && !flow_config.shared_used) {
         flow_config.shared_memory = own.net->max_memory / 16 * 9;
@@ -139,6 +158,7 @@ void rpcrdma_analyzer_free(struct rpcrdma_analyzer *analyzer)
 enum rpcrdma_analyzer_status rpcrdma_analyzer_packet(struct rpcrdma_analyzer *analyzer,
                                                      const struct rpcrdma_packet *packet)
 {
+    analyzer->packet = packet;
     if (!ended(analyzer) && !rpcrdma_net_packet(analyzer->net, packet))
         analyzer->no_memory = true;
     return status(analyzer);
@@ -193,6 +213,8 @@ rpcrdma_analyzer_packets(struct rpcrdma_analyzer *analyzer, const struct rpcrdma
             : rpcrdma_net_plain(analyzer->net, first, size, *n < BATCH ? *n : BATCH, analyzer->ops);
     if (*n == 0)
         return status(analyzer);
+    analyzer->packet = first;
+    analyzer->packet_size = size;
     if (rpcrdma_flow_crowded(analyzer->flow))
         rpcrdma_flow_ahead(analyzer->flow, analyzer->ops, *n);
     if (analyzer->unusual)
@@ -235,6 +257,7 @@ void rpcrdma_analyzer_ahead(struct rpcrdma_analyzer *analyzer, const struct rpcr
 enum rpcrdma_analyzer_status rpcrdma_analyzer_replay(struct rpcrdma_analyzer *analyzer,
                                                      const struct rpcrdma_packet *packet)
 {
+    analyzer->packet = packet;
     if (!ended(analyzer) && !rpcrdma_net_replay(analyzer->net, packet))
         analyzer->no_memory = true;
     return status(analyzer);

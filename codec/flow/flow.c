@@ -410,6 +410,8 @@ RPCRDMA_RARE void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns)
 RPCRDMA_APART void flow_any(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     flow->changes++;
+    if (flow->doubt.damaged && flow_is_damaged(flow, op))
+        return;
     switch (op->kind) {
     case RPCRDMA_OP_CONNECT:
     case RPCRDMA_OP_ACCEPT:

@@ -8,6 +8,7 @@
  *   flow.c       operations and events, on their way from one stage to the next
  *   quick.c      the same of those that most packets are
  *   start.c      which stages there are
+ *   doubt.c      operations that do not fit in: was their packet damaged?
  *   waiting.c    what is held back is given up, and Calls for which there is no room
  *   ending.c     the end of connections
  *   ahead.c      memory that is soon looked at
@@ -33,6 +34,18 @@ struct flow_unfollowed {
                      * 0: it was none's */
 };
 
+enum flow_doubt_kind { FLOW_DOUBT_UNFIT, FLOW_DOUBT_SET_UP, FLOW_DOUBTS };
+
+/* See doubt.c. */
+struct flow_doubt {
+    bool (*damaged)(void *context, const struct rpcrdma_op *op); /* of the config; may be NULL */
+    void *context;
+    struct flow_credit_of_doubt {
+        uint64_t frame; /* of the operation in doubt last; 0: there was none */
+        uint64_t bytes; /* that may be summed up */
+    } credit[FLOW_DOUBTS];
+};
+
 struct rpcrdma_flow {
     struct flow_context context;
     struct flow_streams *streams;
@@ -40,6 +53,7 @@ struct rpcrdma_flow {
     struct flow_messages *messages;
     struct flow_rpcs *rpcs;          /* NULL: the sink wants none */
     struct flow_credits *credits;    /* NULL: not asked for */
+    struct flow_doubt doubt;
     struct flow_send send;           /* in hand, where it takes the quick lane */
     uint64_t response_offset;        /* of the Read response in hand, where it answers a Read */
     struct flow_write write;         /* in hand, where it takes the quick lane */
@@ -72,6 +86,9 @@ struct rpcrdma_flow {
 void flow_any(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 /* flow.c: who waits too long, at this time? And who is gone for long? */
 void flow_look(struct rpcrdma_flow *flow, int64_t now_ns);
+
+/* doubt.c: it does not fit in, and its packet was damaged: no receiver took it */
+bool flow_is_damaged(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
 /* Of a connection that is known to be RPC-over-RDMA and waits for nothing: what is sent there shows
  * nothing more of it. */

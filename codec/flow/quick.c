@@ -115,10 +115,20 @@ RPCRDMA_APART static bool send(struct rpcrdma_flow *flow, struct flow_direction 
     return true;
 }
 
+/* Where it is the first, the memory that it names is known. */
+RPCRDMA_APART static bool write_fits(struct rpcrdma_flow *flow, const struct flow_direction *dir,
+                                     const struct rpcrdma_op *op)
+{
+    return !flow->doubt.damaged || !flow->rpcs ||
+           flow_rpc_advertised(flow->rpcs, dir->conn, 1 - dir->index, op);
+}
+
 /* A packet of a Write. */
 RPCRDMA_APART static bool write(struct rpcrdma_flow *flow, struct flow_direction *dir,
                                 const struct rpcrdma_op *op)
 {
+    if (RPCRDMA_SELDOM(op->flags & RPCRDMA_OP_RETH) && !write_fits(flow, dir, op))
+        return false;
     if (!flow_stream_next_write(flow->streams, dir, op, &flow->write))
         return false;
     touch(dir, op);

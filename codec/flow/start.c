@@ -68,6 +68,7 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
     flow->changes = 1;
     TAILQ_INIT(&flow->past);
     flow->context.delivery = own.delivery;
+    flow->doubt = (struct flow_doubt){.damaged = own.damaged, .context = own.damaged_context};
     flow->linger_ns = own.linger_ns < INT64_MAX ? (int64_t)own.linger_ns : INT64_MAX;
     flow->looks = own.delivery || flow->linger_ns > 0;
     flow->context.memory.limit = own.max_memory ? (size_t)own.max_memory : DEFAULT_MEMORY;

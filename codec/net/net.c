@@ -27,8 +27,10 @@ struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
     }
     net->check_crc = own.check_icrc;
     net->give_icrc = own.give_icrc;
+    net->judges = own.judges;
+    net->headers_only = own.headers_only;
     net->icrc_step = 1;
-    if (own.check_icrc || own.give_icrc) {
+    if (own.check_icrc || own.give_icrc || own.judges) {
         net->icrc = malloc(sizeof(*net->icrc));
         if (!net->icrc) {
             rpcrdma_net_free(net);
@@ -36,7 +38,7 @@ struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
         }
         rpcrdma_crc_init(net->icrc, RPCRDMA_CRC_ETHERNET);
     }
-    if (own.check_icrc) {
+    if (own.check_icrc || own.judges) {
         net->checksums = rpcrdma_checksums_new();
         if (!net->checksums) {
             rpcrdma_net_free(net);
@@ -110,6 +112,11 @@ RPCRDMA_HOT bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
     else
         packet_by_layers(net, packet);
     return !net->failed;
+}
+
+bool rpcrdma_net_damaged(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
+{
+    return rpcrdma_packet_damaged(net, packet);
 }
 
 bool rpcrdma_net_peek(const struct rpcrdma_packet *packet, struct rpcrdma_op *op)

@@ -7,6 +7,7 @@ import unittest
 from conversation import ConversationTest, roce_source
 import cm
 import pcap
+import roce
 import rule_talk
 import rules
 import rules_iwarp
@@ -101,7 +102,8 @@ class OneWay(ConversationTest):
         packets = [p for p in self.packets() if p.data[26:30] == bytes([192, 168, 77, 11])]
         acks = [n for n, p in enumerate(packets) if p.data[42] == 0x11]
         for n in acks[5::10]:
-            packets[n] = packets[n]._replace(data=packets[n].data[:54] + b'\x60' + packets[n].data[55:])
+            data = packets[n].data[:54] + b'\x60' + packets[n].data[55:-4]
+            packets[n] = packets[n]._replace(data=data + roce.icrc(data[14:34], data[34:]))
         path = os.path.join(self.folder, 'naks.pcap')
         for first in (0, acks[0] + 1):
             pcap.write(path, packets[first:])

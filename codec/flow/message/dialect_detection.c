@@ -264,8 +264,8 @@ RPCRDMA_APART static bool version_2_decided(const struct flow_messages *messages
 RPCRDMA_HOT bool flow_message_decided(const struct flow_messages *messages, struct flow_conn *conn,
                                       const struct rpcrdma_op *op)
 {
-    return op->caplen < 16 || rpcrdma_get_be32(op->data + 4) != 2 ||
-           version_2_decided(messages, conn);
+    return op->caplen < 16 || rpcrdma_get_be32(op->data + 4) == 1 ||
+           (rpcrdma_get_be32(op->data + 4) == 2 && version_2_decided(messages, conn));
 }
 
 void flow_message_evidence(struct flow_messages *messages, struct flow_conn *conn,

@@ -211,6 +211,16 @@ static void unplaced(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
         c->unplaced[sender] = op->frame;
 }
 
+bool flow_rpc_advertised(struct flow_rpcs *rpcs, const struct flow_conn *conn, int sender,
+                         const struct rpcrdma_op *op)
+{
+    const struct flow_region *region = flow_region_find(
+        &rpcs->regions, flow_conn_id(conn), (uint8_t)(1 - sender), op->rkey, op->remote_address);
+
+    return region && (region->use == RPC_WRITE) == (op->kind == RPCRDMA_OP_WRITE) &&
+           op->length <= region->length - (op->remote_address - region->offset);
+}
+
 void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
                     const struct rpcrdma_op *op, const struct flow_write *write)
 {

@@ -40,6 +40,10 @@ void flow_rpc_transmissions(const struct flow_rpcs *rpcs, const struct flow_conn
 void flow_rpc_partial(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);
 /* The table of Calls is full, and this one goes: so does what is known of its transaction. */
 void flow_rpc_give_up(struct flow_rpcs *rpcs, struct flow_call *call);
+/* The memory that this Write or Read request names, from `sender`, is known: the other end
+ * advertised it, for that. */
+bool flow_rpc_advertised(struct flow_rpcs *rpcs, const struct flow_conn *conn, int sender,
+                         const struct rpcrdma_op *op);
 /* `op` is the packet; its payload goes where `write` says. */
 void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
                     const struct rpcrdma_op *op, const struct flow_write *write);

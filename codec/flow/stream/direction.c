@@ -352,14 +352,31 @@ struct flow_direction *flow_direction_seen(struct flow_streams *streams,
     return flow_direction_lookup(streams, &path);
 }
 
-RPCRDMA_RARE static struct flow_direction *
-find_uncached(struct flow_streams *streams, const struct rpcrdma_op *op, uint64_t quick)
+static struct flow_direction *put_in_cache(struct flow_streams *streams, struct stream *s,
+                                           uint64_t quick)
 {
-    struct stream *s = find_or_create(streams, op, receiver(op));
-
     if (s)
         *cached(streams, quick) = (struct flow_cached){.dir = &s->pub, .quick = quick};
     return direction_of(s);
+}
+
+struct flow_direction *flow_direction_known(struct flow_streams *streams,
+                                            const struct rpcrdma_op *op)
+{
+    uint32_t qpn = receiver(op);
+    uint64_t quick = quick_hash(&op->src, qpn);
+    const struct flow_cached *at = in_cache(streams, op, qpn, quick);
+
+    return at ? at->dir
+              : put_in_cache(streams,
+                             lookup(streams, path_hash(streams, &op->src, qpn), &op->src, qpn),
+                             quick);
+}
+
+RPCRDMA_RARE static struct flow_direction *
+find_uncached(struct flow_streams *streams, const struct rpcrdma_op *op, uint64_t quick)
+{
+    return put_in_cache(streams, find_or_create(streams, op, receiver(op)), quick);
 }
 
 RPCRDMA_HOT struct flow_direction *flow_direction_find(struct flow_streams *streams,

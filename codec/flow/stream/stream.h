@@ -220,6 +220,10 @@ void flow_direction_fetch_place(const struct flow_streams *streams,
 size_t flow_directions_count(const struct flow_streams *streams);
 /* PSNs that a Read request takes; 0: not known. */
 uint32_t flow_read_packets(const struct flow_direction *dir, const struct rpcrdma_op *op);
+/* The direction of an operation; NULL: it is none that is known. The first of these is for each
+ * operation, the other for few. */
+struct flow_direction *flow_direction_known(struct flow_streams *streams,
+                                            const struct rpcrdma_op *op);
 struct flow_direction *flow_direction_seen(struct flow_streams *streams,
                                            const struct rpcrdma_op *op);
 struct flow_direction *flow_direction_get(struct flow_streams *streams,
@@ -260,6 +264,11 @@ bool flow_stream_pass_write(struct flow_streams *streams, struct flow_direction 
 /* The request is of another connection under the same QP number, or astray: by its PSN, or because
  * another Send stood there. To be asked before it is given. */
 bool flow_stream_is_other(const struct flow_direction *dir, const struct rpcrdma_op *op);
+/* fits.c: it is the request that is expected there, of RoCE or InfiniBand; or an answer to what was
+ * sent: it is neither of what was not sent, nor of what was answered long ago. To be asked before
+ * it is given. */
+bool flow_stream_fits(const struct flow_direction *dir, const struct rpcrdma_op *op);
+bool flow_stream_answer_fits(const struct flow_direction *asked, const struct rpcrdma_op *op);
 /* Without a request before, `events` are cleared. */
 const struct flow_stream_event *flow_stream_next(struct flow_streams *streams,
                                                  struct flow_direction *dir,

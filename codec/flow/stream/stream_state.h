@@ -9,6 +9,7 @@
  *   selection.c      what the user selected
  *   window.c         requests in the order of PSNs: duplicates, reordering, gaps
  *   begin.c          where requests begin
+ *   fits.c           whether a packet is what is expected
  *   gaps.c           gaps that were given up, which a late packet may fill
  *   renewal.c        QP numbers that another connection uses again
  *   reorder.c        the reorder queue
@@ -118,6 +119,7 @@ struct stream {
     uint8_t recent_next, recent_set; /* bit by bit: that one is of a Send */
     uint32_t far_next;               /* PSN after that of a packet far from the others */
     uint32_t acked;                  /* highest PSN the receiver acknowledged */
+    uint32_t longest_read;           /* bytes */
 
     /* the step in hand */
     uint32_t buffer_size;

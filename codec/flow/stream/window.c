@@ -89,6 +89,8 @@ static RPCRDMA_INLINE void take(struct flow_streams *streams, struct stream *s,
         s->moves_data = true;
         /* its response takes a PSN per packet */
         packets = op->flags & RPCRDMA_OP_RETH ? stream_packets(s, op->length) : 0;
+        if (op->length > s->longest_read)
+            s->longest_read = op->length;
     } else if (op->kind == RPCRDMA_OP_SEND || op->kind == RPCRDMA_OP_WRITE) {
         stream_show_mtu(s, op);
     }

@@ -76,39 +76,48 @@ static void headers(struct rpcrdma_op *op, struct rpcrdma_cursor *c, uint16_t ma
 }
 
 /* False: the packet was damaged on its way, and its receiver takes nothing of it (IBTA 9.6.1). */
-static bool check_icrc(struct rpcrdma_layer *l, const uint8_t *bth)
+static bool check_icrc(struct rpcrdma_layer *l)
 {
     struct rpcrdma_net *net = l->net;
-    bool damaged;
 
-    if (l->c.caplen < l->c.len)
+    if (!l->end)
         return true;
-    net->icrc_true = rpcrdma_layer_icrc_good(l, bth, l->c.base + l->c.len);
-    damaged = rpcrdma_layer_damaged(l, l->carrier, net->icrc_true);
-    if (net->icrc_true)
-        return true;
-    net->stats.bad_icrc++;
-    rpcrdma_layer_finding(l, damaged ? RPCRDMA_RULE_ICRC_DAMAGED : RPCRDMA_RULE_ICRC, NULL,
-                          rpcrdma_get_be24(bth + 9), 0);
-    return !damaged;
+    if (rpcrdma_layer_judge(l, &net->icrc_true))
+        return false;
+    if (!net->icrc_true) {
+        net->stats.bad_icrc++;
+        rpcrdma_layer_finding(l, RPCRDMA_RULE_ICRC, NULL, rpcrdma_get_be24(l->bth + 9), 0);
+    }
+    return true;
 }
 
 /* Some devices put zeros in the place of an ICRC, some tools change packets and leave theirs: a
- * sample shows whether those of this capture are true, and one that is wrong says that none is. */
-RPCRDMA_RARE static void sample_icrc(struct rpcrdma_layer *l, const uint8_t *bth)
+ * sample shows whether those of this capture are true, and one that is wrong says that none is.
+ * False as from check_icrc. */
+RPCRDMA_RARE static bool sample_icrc(struct rpcrdma_layer *l)
 {
-    enum { STEPS_MOST = 4096, CUT = 64 };
+    enum { SAMPLES_FIRST = 16, STEPS_MOST = 4096, CUT = 64 };
     struct rpcrdma_net *net = l->net;
+    bool good;
 
-    if (l->c.caplen < l->c.len) {
+    if (!l->end) {
         net->icrc_left = CUT;
-        return;
+        return true;
     }
-    net->icrc_false |= !rpcrdma_layer_icrc_good(l, bth, l->c.base + l->c.len);
+    if (net->judges && ++net->icrc_samples < SAMPLES_FIRST) {
+        net->icrc_left = 0;
+    } else {
+        net->icrc_left = net->icrc_step;
+        if (net->icrc_step < STEPS_MOST)
+            net->icrc_step *= 2;
+    }
+    if (!net->judges)
+        good = rpcrdma_layer_icrc_good(l, l->bth, l->end);
+    else if (rpcrdma_layer_judge(l, &good))
+        return false;
+    net->icrc_false |= !good;
     net->icrc_true = !net->icrc_false;
-    net->icrc_left = net->icrc_step;
-    if (net->icrc_step < STEPS_MOST)
-        net->icrc_step *= 2;
+    return true;
 }
 
 /*
@@ -297,7 +306,7 @@ static void network(struct rpcrdma_layer *l, struct rpcrdma_op *op, const uint8_
     rpcrdma_vnet_mark(&op->dst, number);
 }
 
-enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
+static enum rpcrdma_verdict of_bth(struct rpcrdma_layer *l)
 {
     const uint8_t *bth = rpcrdma_cursor_take(&l->c, RPCRDMA_BTH_BYTES, "BTH");
     const struct rpcrdma_opcode *opcode;
@@ -325,11 +334,13 @@ enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
         rpcrdma_cursor_fail(&l->c, RPCRDMA_MALFORMED, l->c.off, opcode->name);
         return rpcrdma_layer_failed(l, true);
     }
-    if (l->net->check_crc) {
-        if (!check_icrc(l, bth))
-            return RPCRDMA_IS_RDMA;
-    } else if (l->net->icrc && l->net->icrc_left == 0)
-        sample_icrc(l, bth);
+    l->bth = bth;
+    l->judged = false;
+    l->end =
+        l->c.caplen < l->c.len || !plain_is_whole(l->net, opcode) ? NULL : l->c.base + l->c.len;
+    if (l->net->check_crc ? !check_icrc(l)
+                          : l->net->icrc && l->net->icrc_left == 0 && !sample_icrc(l))
+        return RPCRDMA_IS_RDMA;
     rpcrdma_layer_limit(l, left - pad - RPCRDMA_ICRC_BYTES);
     if (!opcode->reliable && bth[0] != RPCRDMA_OPCODE_UD_SEND_ONLY && bth[0] != RPCRDMA_OPCODE_CNP)
         return RPCRDMA_IS_RDMA;
@@ -353,4 +364,14 @@ enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
     give(l->net, op, opcode, l->c.base, l->c.off, caplen, l->c.len,
          !l->network || l->network[0] >> 4 != 4 || l->network[0] == 0x45);
     return RPCRDMA_IS_RDMA;
+}
+
+enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
+{
+    enum rpcrdma_verdict verdict;
+
+    l->net->in_hand = l;
+    verdict = of_bth(l);
+    l->net->in_hand = NULL;
+    return verdict;
 }

@@ -9,7 +9,8 @@
 
 enum {
     SOURCES = 4096, /* as many chains */
-    KNOWN = 8,      /* packets of a source until it is known */
+    KNOWN = 8,      /* packets of a source until it is known, */
+    FEW = 2,        /* and where something else is wrong with the first that is wrong */
     MOST = 1024,    /* counted at most */
 };
 
@@ -71,36 +72,57 @@ static uint32_t place(struct rpcrdma_checksums *checksums)
     return i;
 }
 
+/* NULL: there is none. */
+static struct source *find(struct rpcrdma_checksums *checksums, const struct name *name)
+{
+    for (uint16_t at = *chain_of(checksums, name); at > 0; at = checksums->source[at - 1].next) {
+        RPCRDMA_STEP();
+        if (memcmp(&checksums->source[at - 1].name, name, sizeof(*name)) == 0)
+            return &checksums->source[at - 1];
+    }
+    return NULL;
+}
+
 static struct source *source_of(struct rpcrdma_checksums *checksums, const struct name *name)
 {
-    uint16_t *first = chain_of(checksums, name);
+    struct source *source = find(checksums, name);
+    uint16_t *first;
     uint32_t i;
 
-    for (uint16_t at = *first; at > 0; at = checksums->source[at - 1].next) {
-        struct source *source = &checksums->source[at - 1];
-
-        RPCRDMA_STEP();
-        if (memcmp(&source->name, name, sizeof(*name)) == 0) {
-            source->sent_on = true;
-            return source;
-        }
+    if (source) {
+        source->sent_on = true;
+        return source;
     }
     i = place(checksums);
+    first = chain_of(checksums, name);
     checksums->source[i] = (struct source){.name = *name, .next = *first};
     *first = (uint16_t)(i + 1);
     return &checksums->source[i];
 }
 
-bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier, bool right)
+static struct name name_of(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier)
 {
     struct name name = {.carrier = (uint8_t)carrier};
+
+    rpcrdma_layer_address(l->family, l->src, &name.address);
+    return name;
+}
+
+/* Enough of its checksums were right, and few wrong. */
+static bool is_right(const struct source *source)
+{
+    return source->right >= KNOWN && source->wrong <= source->right / 4;
+}
+
+bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier, bool right)
+{
+    struct name name = name_of(l, carrier);
     struct source *source;
 
     if (!l->net->checksums)
         l->net->checksums = rpcrdma_checksums_new();
     if (!l->net->checksums)
         return false;
-    rpcrdma_layer_address(l->family, l->src, &name.address);
     source = source_of(l->net->checksums, &name);
     if (right)
         source->right++;
@@ -110,5 +132,35 @@ bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, enum rpcrdma_carrier c
         source->right /= 2;
         source->wrong /= 2;
     }
-    return !right && source->right >= KNOWN && source->wrong <= source->right / 4;
+    return !right && is_right(source);
+}
+
+/* Of another source, whose checksums are right, with one bit changed. */
+static bool is_changed(struct rpcrdma_checksums *checksums, struct name name)
+{
+    size_t bytes = name.address.family == RPCRDMA_ADDRESS_IPV6   ? 16
+                   : name.address.family == RPCRDMA_ADDRESS_IPV4 ? 4
+                                                                 : 2;
+
+    for (size_t bit = 0; bit < 8 * bytes; bit++) {
+        const struct source *other;
+
+        name.address.bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+        other = find(checksums, &name);
+        if (other && is_right(other))
+            return true;
+        name.address.bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+    }
+    return false;
+}
+
+bool rpcrdma_layer_unusual(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier)
+{
+    struct rpcrdma_checksums *checksums = l->net->checksums;
+    struct name name = name_of(l, carrier);
+    const struct source *source = checksums ? find(checksums, &name) : NULL;
+
+    if (!source || source->wrong != 1)
+        return false;
+    return source->right >= FEW || (source->right == 0 && is_changed(checksums, name));
 }

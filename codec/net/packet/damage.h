@@ -30,4 +30,10 @@ struct rpcrdma_checksums *rpcrdma_checksums_new(void);
  */
 bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier, bool right);
 
+/* Once that was asked of a packet that does not fit in where it stands, and whose checksum is
+ * wrong: whether it was damaged all the same. It is the first wrong one of its source, of which a
+ * few were right; or the first of all, and its address that of another source, whose are right,
+ * with one bit changed. */
+bool rpcrdma_layer_unusual(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier);
+
 #endif

@@ -26,12 +26,17 @@ struct rpcrdma_net {
     struct rpcrdma_net_sink sink;
     struct rpcrdma_net_stats stats;
     struct rpcrdma_census census;
-    struct rpcrdma_crc *icrc; /* NULL: neither is wanted: */
+    struct rpcrdma_crc *icrc; /* NULL: none of these is wanted: */
     bool check_crc;           /* ICRCs and MPA's CRCs are checked */
+    bool judges;              /* rpcrdma_net_damaged is asked */
+    bool headers_only;        /* as the config has it */
     bool give_icrc;           /* operations have theirs, where the capture has true ones: */
     struct rpcrdma_checksums *checksums; /* damage.h; NULL: none was looked at */
     bool icrc_true, icrc_false;          /* a sample was right, or wrong */
+    uint32_t icrc_samples;
     uint32_t icrc_left, icrc_step; /* packets to the next sample, and from that to the one after */
+    struct rpcrdma_layer *in_hand; /* of the operation that the sink is being given; NULL: it
+                                    * is plain */
     struct rpcrdma_tcp *tcp;
     struct rpcrdma_vnets *vnets; /* NULL: no packet had a label */
     struct rpcrdma_op op;        /* of RoCE and InfiniBand: bth.c */
@@ -49,6 +54,9 @@ struct rpcrdma_layer {
     const uint8_t *network; /* the innermost IP header or GRH; NULL: InfiniBand without GRH */
     const uint8_t *lrh, *udp; /* NULL: there is none */
     const uint8_t *src, *dst; /* in the network header, or LIDs in the LRH */
+    const uint8_t *bth, *end; /* of InfiniBand's transport: where it begins, and where its ICRC
+                               * ends; NULL: that was not captured */
+    bool judged, good;        /* it was looked at, and is right */
     uint8_t family;           /* enum rpcrdma_address_family: of src and dst */
     uint8_t carrier;          /* enum rpcrdma_carrier */
     uint8_t depth;            /* of encapsulation */
@@ -154,6 +162,11 @@ enum rpcrdma_verdict rpcrdma_layer_cm(struct rpcrdma_layer *l, struct rpcrdma_op
 /* icrc.c: true if the ICRC that ends the packet is right. bth is the packet's BTH, which together
  * with all that follows it, the ICRC included, was captured (to `end`) */
 bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, const uint8_t *end);
+/* doubt.c: whether it is (*good), of a packet captured whole. True: it was damaged, is counted, and
+ * was reported. */
+bool rpcrdma_layer_judge(struct rpcrdma_layer *l, bool *good);
+/* See rpcrdma_net_damaged. */
+bool rpcrdma_packet_damaged(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
 
 /* Gives a finding of this packet to the sink. */
 void rpcrdma_layer_finding(struct rpcrdma_layer *l, enum rpcrdma_rule_id rule, const char *what,

@@ -47,6 +47,14 @@ static RPCRDMA_INLINE bool plain_fits(const struct rpcrdma_packet *packet,
            PLAIN_UDP + udp <= packet->len && opcode->reliable && !(p[PLAIN_BTH + 1] & 0x0f);
 }
 
+/* Whether all that the ICRC covers is there, of a packet that was captured whole. */
+static inline bool plain_is_whole(const struct rpcrdma_net *net,
+                                  const struct rpcrdma_opcode *opcode)
+{
+    return !net->headers_only ||
+           (opcode->kind != RPCRDMA_OP_WRITE && opcode->kind != RPCRDMA_OP_READ_RESPONSE);
+}
+
 /* The ICRC behind the payload and its padding, and what says by how much it may differ in a packet
  * that is retransmitted. */
 static inline void plain_give_icrc(struct rpcrdma_op *op, const uint8_t *bth, const uint8_t *icrc)

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/packet/damage.h"
+#include "net/packet/plain.h"
+
+/*
+ * A packet of which a bit changed on its way is dropped by its receiver. Were it taken, all behind
+ * it could be read wrongly. To look at the ICRC of each takes longer than all the rest: so this is
+ * asked of those that do not fit in where they stand, which flow/ knows.
+ */
+
+static bool tell(struct rpcrdma_layer *l)
+{
+    l->net->stats.bad_icrc++;
+    rpcrdma_layer_finding(l, RPCRDMA_RULE_ICRC_DAMAGED, NULL, rpcrdma_get_be24(l->bth + 9), 0);
+    return true;
+}
+
+bool rpcrdma_layer_judge(struct rpcrdma_layer *l, bool *good)
+{
+    l->judged = true;
+    l->good = *good = rpcrdma_layer_icrc_good(l, l->bth, l->end);
+    return rpcrdma_layer_damaged(l, (enum rpcrdma_carrier)l->carrier, *good) && tell(l);
+}
+
+/* A sample of them was judged before. */
+static bool judge(struct rpcrdma_layer *l)
+{
+    bool good;
+
+    if (!l->end)
+        return false;
+    if (!l->judged && rpcrdma_layer_judge(l, &good))
+        return true;
+    return !l->good && rpcrdma_layer_unusual(l, (enum rpcrdma_carrier)l->carrier) && tell(l);
+}
+
+bool rpcrdma_packet_damaged(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
+{
+    const uint8_t *p = packet->data;
+    struct rpcrdma_layer l = {.net = net,
+                              .packet = packet,
+                              .family = RPCRDMA_ADDRESS_IPV4,
+                              .carrier = RPCRDMA_CARRIER_ROCEV2};
+    uint32_t end;
+
+    if (!net->judges || net->check_crc || net->replays)
+        return false;
+    if (net->in_hand)
+        return judge(net->in_hand);
+    if (!plain_looks(packet))
+        return false;
+    end = PLAIN_UDP + rpcrdma_get_be16(p + PLAIN_UDP + 4);
+    l.network = p + PLAIN_IP;
+    l.udp = p + PLAIN_UDP;
+    l.src = p + PLAIN_IP + 12;
+    l.bth = p + PLAIN_BTH;
+    l.end = end >= PLAIN_END + RPCRDMA_ICRC_BYTES && end <= packet->caplen &&
+                    plain_is_whole(net, &rpcrdma_opcodes[*l.bth])
+                ? p + end
+                : NULL;
+    return judge(&l);
+}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""RoCE: a packet that was damaged on its way costs what a packet costs that is not in the capture, and nothing more, where it does
+not fit in: without --check-icrc."""
+import json
+import os
+import subprocess
+import unittest
+
+import command
+from command import pcap
+
+IP, BTH, RETH, MESSAGE = 14, 42, 54, 54  # where they begin, and a Send's message
+READ_REQUEST, ACK, SEND, WRITE = 12, 17, (0, 4, 23), (6, 10)
+BITS = {'source': (IP + 15, 0x20), 'destination': (IP + 19, 0x04), 'QP': (BTH + 7, 0x08), 'PSN, far': (BTH + 9, 0x40),
+        'PSN, near': (BTH + 11, 0x02), 'PSN, highest bit': (BTH + 9, 0x80)}
+OF_RETH = {'R_key': (RETH + 8, 0x10), 'length, longer': (RETH + 12, 0x01), 'address': (RETH + 1, 0x01)}
+OF_SEND = {'version': (MESSAGE + 6, 0x10)}
+
+
+def with_bit(packet, at, bit):
+    data = bytearray(packet.data)
+    data[at] ^= bit
+    return packet._replace(data=bytes(data))
+
+
+class Damaged(command.CommandTest):
+    def results(self, packets):
+        path = os.path.join(self.folder, 'one.pcap')
+        pcap.write(path, packets)
+        rules = [finding['rule'] for line in self.objects('check', path) for finding in line['findings']]
+        messages = [line for line in self.objects('decode', path) if 'xid' in line]
+        causes = [cause['cause'] for cause in self.objects('report', path)[0]['causes']]
+        return messages, self.objects('rpcs', path), rules, causes, self.objects('connections', path)
+
+    def objects(self, name, path):
+        options = ['-n', '--limit=0'] if name == 'check' else []
+        run = subprocess.run([command.RPCRDMA, name, '--json', *options, path], stdout=subprocess.PIPE, check=False)
+        self.assertIn(run.returncode, (0, 1))  # 1: check found something
+        return [json.loads(line) for line in run.stdout.splitlines()]
+
+    def test_every_field(self):
+        packets = self.packets('roce-nfs41-mini')
+        is_roce = [one.data[36:38] == b'\x12\xb7' and one.data[BTH + 7] > 1 for one in packets]
+        of_kind = {kind: [i for i, one in enumerate(packets) if is_roce[i] and one.data[BTH] in kind]
+                   for kind in ((READ_REQUEST,), SEND, WRITE)}
+        for kind, places in of_kind.items():
+            self.assertTrue(places)
+            bits = dict(BITS, **(OF_SEND if kind == SEND else OF_RETH))
+            for at in places[len(places) // 3::len(places) // 3 or 1][:3]:
+                self.one(packets, at, bits)
+
+    def one(self, packets, at, bits):
+        one = packets[at]
+        other = one._replace(data=one.data[:12] + b'\x88\xb5' + bytes(len(one.data) - 14))
+        without = self.results(packets[:at] + [other] + packets[at + 1:])
+        for name, (offset, bit) in bits.items():
+            with self.subTest(frame=at + 1, field=name):
+                got = self.results(packets[:at] + [with_bit(one, offset, bit)] + packets[at + 1:])
+                self.assertEqual(got[0], without[0])
+                self.assertEqual(got[1], without[1])
+                self.assertEqual(sorted(got[2]), sorted(without[2] + ['icrc']))
+                self.assertIn('damaged', got[3])
+                self.assertEqual(len(got[4]), len(without[4]))
+
+    def test_acknowledgement_of_another_connection(self):
+        packets = self.packets('roce-nfs41-mini')
+        at = [i for i, one in enumerate(packets) if one.data[36:38] == b'\x12\xb7' and one.data[BTH] == ACK][30]
+        self.one(packets, at, {name: BITS[name] for name in ('source', 'destination', 'QP')})
+
+    def test_checksums_that_are_filled_in_later(self):
+        """Where those of a sender are wrong throughout nothing is damaged, also where packets are missing."""
+        packets = self.packets('roce-nfs41-mini')
+        packets = [one for i, one in enumerate(packets) if i % 10 != 7]
+        wrong = [with_bit(one, len(one.data) - 1, 0x55) if one.data[36:38] == b'\x12\xb7' else one for one in packets]
+        self.assertEqual(self.results(wrong), self.results(packets))
+
+
+if __name__ == '__main__':
+    unittest.main()
