@@ -11,12 +11,15 @@
 static void take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint64_t frame,
                  int64_t time_ns)
 {
+    struct rpcrdma_stream *s = &c->stream[end];
     struct rpcrdma_op op;
 
     if (c->confirmed) {
         rpcrdma_stream_advance(tcp, c, true);
-        c->stream[end].frame = frame;
-        c->stream[end].time_ns = time_ns;
+        if (frame >= s->frame) { /* else what came behind it was given already: see net/tcp.h */
+            s->frame = frame;
+            s->time_ns = time_ns;
+        }
         rpcrdma_mpa_ends(tcp, c, end);
         rpcrdma_mpa_ends(tcp, c, 1 - end);
         rpcrdma_ddp_op(c, end, RPCRDMA_OP_RESET, &op);
