@@ -79,14 +79,18 @@ static bool doubt_what_stood_still(const struct report_slow *slow,
 }
 
 /* Few, of no more than a sender goes on to send again (seven times, some seconds apart), and in all
- * of them the Reply may have been lost before it came here, and passed when it was sent again. */
+ * of them the Reply may have been lost before it came here, and passed when it was sent again. That
+ * one holds up another is possible; that it holds up many is not likely: each is sent, and would be
+ * lost, too. */
 static bool may_be_lost(const struct report *r, const struct report_slow *slow)
 {
     enum { FEW = 2, SHARE = 20 };
     const int64_t longest_ns = 30 * SECOND;
 
-    return slow->alone == slow->rpcs && (slow->rpcs <= FEW || slow->rpcs * SHARE <= r->rpcs) &&
-           slow->ns / (int64_t)slow->rpcs < longest_ns;
+    bool few = slow->rpcs <= FEW;
+
+    return slow->alone + (few ? slow->behind : 0) == slow->rpcs &&
+           (few || slow->rpcs * SHARE <= r->rpcs) && slow->ns / (int64_t)slow->rpcs < longest_ns;
 }
 
 /* When half of these Calls and more arrived is not known. */
@@ -181,6 +185,7 @@ void report_slow_add(struct report_slow *sum, const struct report_slow *one)
     sum->rpcs += one->rpcs;
     sum->again += one->again;
     sum->alone += one->alone;
+    sum->behind += one->behind;
     sum->unacked += one->unacked;
     sum->unmoved += one->unmoved;
     sum->ns = time_plus(sum->ns, one->ns);

@@ -133,6 +133,7 @@ struct report_slow {
     uint64_t rpcs, reads;          /* reads: of RDMA Reads so many at least, one for each segment */
     uint64_t again;                /* of the rpcs: their Call was sent again on that connection */
     uint64_t alone;                /* likewise: no other Reply passed for half of the time */
+    uint64_t behind;               /* likewise, but for such a one just before */
     uint64_t unacked;              /* likewise: when the Call arrived is not known */
     uint64_t unmoved;              /* likewise: not all that RDMA moved for it was captured */
     int64_t ns;                    /* that it took, of all RPCs; ... */
@@ -225,6 +226,9 @@ struct report_trouble {
      * (the client, the server) took that to send its Call, or its Reply */
     struct report_slow slow_server, slow_apart[3], late[2], paused, sending[2];
     int64_t slow_apart_ns; /* when the latest of these begin */
+    /* the latest for half of which no other Reply passed: since when it may have been sent, and
+     * when it passed */
+    struct report_period held;
 };
 
 /* Acks by an end where there is no room for how they are distributed: all, and of these times. */

@@ -107,14 +107,24 @@ static void note_responder(struct report_slow *slow, const struct rpcrdma_transa
 }
 
 /* For half of that time no other Reply passed. Else theirs was not sent yet, as a connection keeps
- * their order: it was not lost on its way to the place of capture. */
-static bool answered_alone(struct report *r, const struct rpcrdma_transaction *t, int64_t ns)
+ * their order: it was not lost on its way to the place of capture. Or it passed within a second
+ * behind such a one: what is lost holds up all that is sent behind it. */
+static void note_alone(struct report *r, struct report_slow *slow,
+                       const struct rpcrdma_transaction *t, int64_t ns)
 {
-    const struct report_tally *tally = report_tally_of(r, t->connection);
+    struct report_tally *tally = report_tally_of(r, t->connection);
+    struct report_trouble *trouble = tally ? report_trouble(tally) : NULL;
     int64_t arrived_ns = time_plus(t->call_time_ns, t->phases.call_ns);
-    int64_t other_ns = tally ? tally->answers.last_ns : 0;
+    int64_t since_ns = MAX(arrived_ns, tally ? tally->answers.last_ns : 0);
 
-    return time_less(t->reply_time_ns, MAX(arrived_ns, other_ns)) >= ns / 2;
+    if (time_less(t->reply_time_ns, since_ns) >= ns / 2) {
+        if (trouble)
+            trouble->held = (struct report_period){since_ns, t->reply_time_ns, ns};
+        slow->alone++;
+    } else if (trouble && time_less(t->reply_time_ns, trouble->held.until_ns) < SECOND) {
+        since_ns = MAX(arrived_ns, trouble->held.since_ns);
+        slow->behind += time_less(trouble->held.until_ns, since_ns) >= ns / 2;
+    }
 }
 
 /* And what speaks against it: see doubt_end in causes_slow.c. */
@@ -122,7 +132,8 @@ static void note_slow_responder(struct report *r, struct report_slow *slow,
                                 const struct rpcrdma_transaction *t, int64_t ns)
 {
     note_responder(slow, t, ns);
-    slow->alone += !transaction_is_callback(t) && answered_alone(r, t, ns);
+    if (!transaction_is_callback(t))
+        note_alone(r, slow, t, ns);
     slow->unacked += !t->phases.has_call;
     slow->unmoved += t->segments > 0 && !t->complete;
 }

@@ -97,6 +97,32 @@ class Doubt(ConversationTest):
                 self.assertIn('of which nothing was sent again', one['text'])
                 self.assertIn(against or 'None', str(one.get('against')))
 
+    def test_held_up_together(self):
+        """What is lost before it came here may hold up the Reply that is sent behind it: they pass together, seconds later. But where
+        one of them answers a Call that had just come, or others passed for a second and more, they were not sent before. Nor is it
+        likely that many are lost together, and no Ack."""
+        def talk(c, _, second_ns, behind_ns, others):
+            for _ in range(60):
+                c.null()
+            first = c.call(rule_talk.NULL)
+            c.clock.now += 3 * SECOND
+            later = [c.call(rule_talk.NULL) for _ in range(others)]
+            c.clock.now += second_ns
+            for second in later:
+                c.reply(second)
+            for _ in range(behind_ns * 4 // SECOND):
+                c.clock.now += SECOND // 4
+                c.null()
+            c.reply(first)
+        for second_ns, behind_ns, others, confidence in (
+                (5, 0, 1, 'medium'), (5, 0.5, 1, 'medium'), (0.2, 0, 1, 'high'), (5, 2, 1, 'high'), (2, 0, 1, 'high'), (5, 0, 2, 'high')):
+            with self.subTest(second_ns=second_ns, behind_ns=behind_ns, others=others):
+                of = int(second_ns * SECOND), int(behind_ns * SECOND), others
+                cause, = self.report(lambda c, s, of=of: talk(c, s, *of))['causes']
+                self.assertEqual((cause['cause'], cause['confidence']), ('slow-server', confidence))
+                self.assertEqual('meanwhile no other Reply passed: these may have been lost' in cause.get('against', ''),
+                                 confidence == 'medium')
+
     def test_writes_cut(self):
         """Data stands still for 12 s between two Writes, of which the headers are cut at 64 bytes, or not captured: that the server
         took that long is not sure. With another cause beside it, too."""
