@@ -100,8 +100,8 @@ struct report_beside {
     guint same, others; /* of the same hosts; else of other clients */
 };
 struct report_beside report_look_beside(const struct report *r, const struct report_connection *c,
-                                        int64_t since_ns, int64_t until_ns,
-                                        char text[REPORT_BESIDE_ROOM]);
+                                        const struct report_connection *failed, int64_t since_ns,
+                                        int64_t until_ns, char text[REPORT_BESIDE_ROOM]);
 
 /* causes_one_way.c: of some connections the capture lacks one direction. told: that it does of all
  */

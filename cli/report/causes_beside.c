@@ -8,6 +8,8 @@
 
 #include "times.h"
 
+#define SECOND INT64_C(1000000000)
+
 /* What else listens there was perhaps not restarted with it. */
 static bool same_port(const struct report_connection *a, const struct report_connection *b)
 {
@@ -133,13 +135,13 @@ guint report_survived(const struct report *r, const struct report_connection *c,
     return count(r, c, survived, since_ns, until_ns);
 }
 
-static void tell_same_hosts(guint n, char text[REPORT_BESIDE_ROOM])
+static void tell_same_hosts(guint n, const char *when, char text[REPORT_BESIDE_ROOM])
 {
     snprintf(text, REPORT_BESIDE_ROOM,
-             " RPCs of the same two hosts were answered all that time on %u other connection%s: "
+             " RPCs of the same two hosts were answered %s on %u other connection%s: "
              "neither the server nor the whole path was down, but this queue pair, or one of "
              "several paths (ECMP or a LAG, which choose by the UDP or TCP source port).",
-             n, n == 1 ? "" : "s");
+             when, n, n == 1 ? "" : "s");
 }
 
 /* That says of the server, and nothing of the path. */
@@ -151,16 +153,42 @@ static void tell_others(guint n, char text[REPORT_BESIDE_ROOM])
              n, n == 1 ? "" : "s");
 }
 
+/* Half of the time since then: who asks on several connections in turn (nconnect) waits for the
+ * one that failed in the end, and has nothing to ask for on the others. */
+static bool begun_beside(const struct report *r, const struct report_connection *c,
+                         const struct report_connection *failed, int64_t until_ns,
+                         struct report_beside *by, char text[REPORT_BESIDE_ROOM])
+{
+    for (int end = 0; end < 2; end++) {
+        const struct rpcrdma_silence *silence = &failed->pub.life.silence[end];
+        int64_t half_ns = time_less(until_ns, silence->since_ns) / 2;
+        guint n;
+
+        if (silence->transmissions < REPORT_RETRIES || half_ns < SECOND)
+            continue;
+        n = report_answered_beside(r, c, silence->since_ns, time_plus(silence->since_ns, half_ns));
+        if (n == 0)
+            continue;
+        *by = (struct report_beside){.same = n};
+        tell_same_hosts(n, "for half of that time and more", text);
+        return true;
+    }
+    return false;
+}
+
 struct report_beside report_look_beside(const struct report *r, const struct report_connection *c,
-                                        int64_t since_ns, int64_t until_ns,
-                                        char text[REPORT_BESIDE_ROOM])
+                                        const struct report_connection *failed, int64_t since_ns,
+                                        int64_t until_ns, char text[REPORT_BESIDE_ROOM])
 {
     struct report_beside by = {.same = report_answered_beside(r, c, since_ns, until_ns)};
 
-    if (by.same > 0)
-        tell_same_hosts(by.same, text);
-    else
-        by.others = report_answered_others(r, c, since_ns, until_ns);
+    if (by.same > 0) {
+        tell_same_hosts(by.same, "all that time", text);
+        return by;
+    }
+    if (failed && begun_beside(r, c, failed, until_ns, &by, text))
+        return by;
+    by.others = report_answered_others(r, c, since_ns, until_ns);
     if (by.others > 0)
         tell_others(by.others, text);
     return by;

@@ -223,6 +223,13 @@ void causes_of_held_again(struct report *r)
     report_causes_remove(r);
 }
 
+/* The server sent again and again, and the client was not heard any more. */
+static bool answered_in_vain(const struct rpcrdma_silence *client)
+{
+    return client->transmissions >= REPORT_RETRIES &&
+           time_less(client->heard_ns, client->since_ns) < SECOND;
+}
+
 const char *report_maybe_held(const struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
@@ -232,6 +239,8 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
         return "one direction only was captured: the server may not have answered";
     if (from && from->pub.life.ended == RPCRDMA_ENDED_NOT && has_held(from))
         return "the server's host acknowledged them: the server may not have answered";
+    if (from && answered_in_vain(&from->pub.life.silence[1 - server]))
+        return NULL;
     if (from && from->has_path[server] && from->path[server].retransmitted == 0 &&
         c->trouble.resent_after_ns >= REPORT_RESEND_NS)
         return "nothing was retransmitted on it before: the capture lacks packets, and the server "

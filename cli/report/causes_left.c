@@ -140,7 +140,8 @@ static void add_left(struct report *r, const struct report_connection *c,
     /* which was, even if it is not kept */
     uint32_t left = tried->first ? tried->first->pub.life.previous : life->previous;
     char others[REPORT_BESIDE_ROOM] = "";
-    struct report_beside by = report_look_beside(r, c, life->down_since_ns, until_ns, others);
+    struct report_beside by =
+        report_look_beside(r, c, report_numbered(r, left), life->down_since_ns, until_ns, others);
     struct report_cause *cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
 
     cause->time_ns = life->down_ns;

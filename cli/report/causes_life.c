@@ -97,8 +97,8 @@ static struct failure look_failure(const struct report *r, const struct report_c
                         .heard = from && heard_to_the_end(from) && !report_waited_for_data(from)};
 
     if (!f.restart.refused && f.stuck_ns == 0 && !f.heard)
-        f.by = report_look_beside(r, c, c->trouble.resent_since_ns, c->trouble.resent_until_ns,
-                                  f.others);
+        f.by = report_look_beside(r, c, from, c->trouble.resent_since_ns,
+                                  c->trouble.resent_until_ns, f.others);
     return f;
 }
 

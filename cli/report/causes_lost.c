@@ -128,7 +128,8 @@ void causes_of_lost(struct report *r, const struct report_connection *c)
     if (tried.n == 0 &&
         (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c) || report_end_told(c)))
         return;
-    by = report_look_beside(r, c, since_ns, c->pub.last_time_ns, others); /* it looks at all */
+    by = report_look_beside(r, c, tried.n > 0 ? NULL : c, since_ns, c->pub.last_time_ns,
+                            others); /* it looks at all */
     if (by.same + by.others > 0)
         report_tell_silence(r, c, by.same + by.others, silent, sizeof(silent));
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
