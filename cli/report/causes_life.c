@@ -134,14 +134,33 @@ static enum report_failure kind_of(const struct failure *f)
                               : REPORT_FAILED_PATH;
 }
 
+/* The way back from an end that did not answer was in order; NULL: or not for that long. */
+static const char *one_way_down(const struct report_connection *from)
+{
+    const int server = report_server_end(&from->pub);
+    const struct rpcrdma_silence *silence = from->pub.life.silence;
+
+    for (int end = 0; end < 2; end++)
+        if (silence[end].transmissions >= REPORT_RETRIES &&
+            time_less(silence[end].heard_ns, silence[end].since_ns) >= SECOND)
+            return end == server ? " The way to the server was down, or its adapter took nothing."
+                                 : " The way to the client was down, or its adapter took nothing.";
+    return NULL;
+}
+
 static const char *reason(const struct failure *f)
 {
+    const char *one_way;
+
     if (f->restart.refused)
         return " Meanwhile connections were refused: nothing listened at the server.";
     if (f->restart.moved)
         return " Meanwhile connections were refused, by another host most likely.";
     if (f->stuck_ns > 0 || !f->from || f->others[0] || f->given_up)
         return ""; /* it is not known, or told by others */
+    one_way = f->heard ? NULL : one_way_down(f->from);
+    if (one_way)
+        return one_way;
     return f->heard ? " Packets of both ends passed until it was closed: the path was not down."
                     : " The path or the peer was down: a cable, a switch, or the host.";
 }

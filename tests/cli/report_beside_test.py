@@ -25,8 +25,9 @@ def unheard(one):
     return xid
 
 
-def asked_in_vain(one):
-    """A WRITE whose data the server asks for again and again. Another connection has it, then."""
+def asked_in_vain(one, heard=False):
+    """A WRITE whose data the server asks for again and again; the client sends another Call meanwhile. Another connection has the
+    WRITE, then."""
     arguments = one.write_arguments(4096)
     chunk = one.memory.read_chunk(len(rule_talk.rpc_call(0, rule_talk.NFS, rule_talk.WRITE, arguments)), 4096)
     xid = one.call(rule_talk.WRITE, arguments, read=chunk)
@@ -34,6 +35,9 @@ def asked_in_vain(one):
     one.pull(chunk, rule_talk.data(4096))
     del one.packets[call + 1:]
     one.packets += [one.packets[-1]._replace(time_ns=one.clock.now + n * SECOND) for n in range(1, 6)]
+    if heard:
+        one.call(rule_talk.NULL)
+        one.packets[-2:] = [packet._replace(time_ns=packet.time_ns + 3 * SECOND) for packet in one.packets[-2:]]
 
     def again(other):
         other.call(rule_talk.WRITE, arguments, read=other.memory.read_chunk(chunk[0]['position'], 4096), xid=xid)
@@ -122,6 +126,13 @@ class Beside(ConversationTest):
             self.assertEqual('The path or the peer was down' in cause['text'], beside == 1)
             self.assertIn('The client stopped answering', cause['text'])
 
+    def test_one_way_was_in_order(self):
+        """The client did not answer, and went on to ask: what it sent came."""
+        text = self.one_of_four(lambda one: asked_in_vain(one, True), beside=0, away=6)[0]['text']
+        self.assertIn(' The way to the client was down, or its adapter took nothing. The client did not answer what was sent 6 times '
+                      'from ', text)
+        self.assertIn(', though it was heard at ', text)
+
     def test_idle_before(self):
         """A mount pauses now and then, and often: what counts is the time of the break."""
         for idle in (60,), (3,) * 20, (60, 2, 2, 2, 50, 2, 2, 2, 2, 2, 40, 3):
@@ -178,7 +189,7 @@ class Beside(ConversationTest):
                 told = ('RPCs of other clients were answered all that time on 3 connections to this server: that was not down, but '
                         'the path to this client was, or its adapter or host.')
                 self.assertEqual(told in cause['text'], beside > 0, cause['text'])
-                self.assertNotEqual('The path or the peer was down' in cause['text'] or 'The path was down' in cause['text'], beside)
+                self.assertNotEqual('The path or the peer was down' in cause['text'] or 'The path was down' in cause['text'], beside > 0)
                 if confidence == 'high':
                     self.assertEqual('The server stopped answering on it' in cause['text'], beside > 0, cause['text'])
                     self.assertIn('The server stopped answering', cause['text'])
