@@ -162,6 +162,8 @@ struct rpcrdma_op {
     uint16_t udp_port;
 };
 
+enum { RPCRDMA_TCP_BLOCKS = 4 }; /* as many as there is room for: RFC 2018 section 3 */
+
 /* A segment of a TCP connection that carries iWARP, reported before the operations that it
  * completes; each time it is captured. */
 struct rpcrdma_tcp_segment {
@@ -179,6 +181,12 @@ struct rpcrdma_tcp_segment {
     /* D-SACK (RFC 2883): of the other direction, bytes that arrived once more. Both 0: it has none
      */
     uint32_t twice, twice_end;
+    /* SACK (RFC 2018): of the other direction, blocks that arrived, from `first` to before `end`;
+     * neither had the byte before each, nor the one after it */
+    struct {
+        uint32_t first, end;
+    } arrived[RPCRDMA_TCP_BLOCKS];
+    uint8_t n_arrived;
 };
 
 /* a - b of two 24-bit PSNs, in [-2^23, 2^23). */

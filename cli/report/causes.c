@@ -196,7 +196,7 @@ static bool all_one_way(const struct report *r)
 
 /* Gaps of what was lost on the network before the place of capture: the capture lacks nothing of
  * it. */
-static uint64_t lost_before(const struct report *r)
+static uint64_t lost_before(const struct report *r, bool tcp)
 {
     GHashTableIter each;
     gpointer one;
@@ -206,7 +206,7 @@ static uint64_t lost_before(const struct report *r)
     while (g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *c = one;
 
-        for (int end = 0; end < 2; end++)
+        for (int end = 0; end < 2 && tcp == (c->pub.carrier == RPCRDMA_CARRIER_IWARP); end++)
             gaps += c->has_path[end] ? c->path[end].lost_before_gaps : 0;
     }
     return gaps;
@@ -216,6 +216,7 @@ uint64_t report_gaps(const struct report *r, uint64_t *frame)
 {
     static const enum rpcrdma_rule_id rules[] = {RPCRDMA_RULE_PACKETS_LOST, RPCRDMA_RULE_TCP_LOST,
                                                  RPCRDMA_RULE_BYTES_LOST};
+    uint64_t tcp;
 
     *frame = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(rules); i++)
@@ -223,9 +224,10 @@ uint64_t report_gaps(const struct report *r, uint64_t *frame)
             *frame = r->rule_frame[rules[i]];
     /* of TCP one gap is told as both, but for what is before the first frame of MPA, and what was
      * captured and cut before it says what it is */
+    tcp = MAX(r->rules[RPCRDMA_RULE_TCP_LOST], r->rules[RPCRDMA_RULE_BYTES_LOST]);
     return r->rules[RPCRDMA_RULE_PACKETS_LOST] -
-           MIN(lost_before(r), r->rules[RPCRDMA_RULE_PACKETS_LOST]) +
-           MAX(r->rules[RPCRDMA_RULE_TCP_LOST], r->rules[RPCRDMA_RULE_BYTES_LOST]);
+           MIN(lost_before(r, false), r->rules[RPCRDMA_RULE_PACKETS_LOST]) + tcp -
+           MIN(lost_before(r, true), tcp);
 }
 
 struct lacking {

@@ -239,6 +239,11 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
         return "one direction only was captured: the server may not have answered";
     if (from && from->pub.life.ended == RPCRDMA_ENDED_NOT && has_held(from))
         return "the server's host acknowledged them: the server may not have answered";
+    if (from && from->pub.carrier == RPCRDMA_CARRIER_IWARP && from->has_path[1 - server] &&
+        from->path[1 - server].lost_before > 0)
+        return "packets to the client were lost before the place of capture, as its SACKs say, and "
+               "did not come again: the way from the server may only have lost large ones (an MTU "
+               "black hole)";
     if (from && answered_in_vain(&from->pub.life.silence[1 - server]))
         return NULL;
     if (from && from->has_path[server] && from->path[server].retransmitted == 0 &&

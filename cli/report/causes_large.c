@@ -56,6 +56,12 @@ static bool lost_before(const struct report_connection *c, int to_server)
            c->trouble.hung[to_server].bytes >= REPORT_LARGE;
 }
 
+/* A small one behind these arrived, while they did not: that connection alone shows it (TCP). */
+static bool passed_by(const struct report_connection *c, int to_server)
+{
+    return hangs(c, to_server) && c->path[end_of(c, to_server)].small_frame > 0;
+}
+
 /* ... though small ones arrived on it, and no large one did. */
 static bool small_alone(const struct report_connection *c, int to_server)
 {
@@ -118,8 +124,8 @@ static bool vanishes_beside(const struct report *r, const struct report_connecti
 
 static bool one_of_them(const struct report *r, const struct report_connection *c, int to_server)
 {
-    return small_alone(c, to_server) || hung_before(r, c, to_server) || lost_before(c, to_server) ||
-           vanishes(c, to_server) || vanishes_beside(r, c, to_server);
+    return small_alone(c, to_server) || passed_by(c, to_server) || hung_before(r, c, to_server) ||
+           lost_before(c, to_server) || vanishes(c, to_server) || vanishes_beside(r, c, to_server);
 }
 
 struct black_hole {
@@ -129,12 +135,16 @@ struct black_hole {
     uint32_t large, times;
     uint64_t lost_before; /* packets of these */
     uint32_t asked;       /* times for what never came; 0: or it came */
-    guint sure;           /* connections that show it by themselves */
+    guint sure;           /* connections that show it by themselves, */
+    guint passed_by;      /* and of these by a small one that arrived */
     GArray *connections;
 };
 
-static int64_t last_ns(const struct report_connection *c)
+/* Until when it is known to have been so. */
+static int64_t last_ns(const struct report_connection *c, int to_server)
 {
+    if (passed_by(c, to_server))
+        return c->path[end_of(c, to_server)].small_ns;
     return c->pub.life.ended != RPCRDMA_ENDED_NOT ? c->pub.life.ended_ns : c->pub.last_time_ns;
 }
 
@@ -159,10 +169,11 @@ static void add(struct black_hole *hole, const struct report_connection *c, int 
         hole->since_ns = hung.since_ns;
         hole->frame = hung.frame;
     }
-    hole->until_ns = MAX(hole->until_ns, last_ns(c));
+    hole->until_ns = MAX(hole->until_ns, last_ns(c, to_server));
     hole->rpcs += hung.rpcs;
     hole->sure +=
         c->pub.carrier != RPCRDMA_CARRIER_IWARP || vanishes(c, to_server) || hangs(c, to_server);
+    hole->passed_by += passed_by(c, to_server);
     if (vanishes(c, to_server))
         hole->asked = MAX(hole->asked, c->pub.life.silence[end_of(c, !to_server)].transmissions);
     if (!vanishes(c, to_server))
@@ -215,6 +226,8 @@ static void tell(struct report *r, struct black_hole *hole, int to_server)
 {
     const char *end = to_server ? "server" : "client";
     struct report_cause *cause;
+    const char *small = hole->passed_by > 0 ? "small packets behind these arrived, as SACKs say"
+                                            : "small packets arrived";
     char hung[200];
     guint n = hole->connections->len;
     bool sure = hole->sure >= SURE;
@@ -230,16 +243,17 @@ static void tell(struct report *r, struct black_hole *hole, int to_server)
     tell_hung(hole, hung, sizeof(hung));
     snprintf(cause->text, sizeof(cause->text),
              "Large packets do not arrive at the %s (an MTU black hole): on %u connection%s, %s"
-             "connection %u, RPCs hung that move %s, while small packets arrived. "
+             "connection %u, RPCs hung that move %s, while %s. "
              "Compare the MTU of both hosts' interfaces and of each switch port between them.",
              end, n, plural(n), n > 1 ? "the first of them " : "",
-             (unsigned)hole->first->pub.number, hung);
+             (unsigned)hole->first->pub.number, hung, small);
     if (!sure)
         snprintf(cause->against, sizeof(cause->against), "it was so %s: the way may have %s",
                  n > 2   ? "for sure on few of these"
                  : n > 1 ? "twice"
                          : "once",
-                 hole->lost_before > 0 ? "been full" : "been down just then");
+                 hole->lost_before > 0 || hole->passed_by > 0 ? "been full"
+                                                              : "been down just then");
 }
 
 /* All that hung towards that end, of the hosts of this one, unless it was told of before. */
@@ -253,7 +267,7 @@ static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
         if (report_same_hosts(c, first->data) && one_of_them(r, c, to_server))
             add(&hole, c, to_server);
     }
-    if (hole.first && (hole.connections->len > 1 || hole.lost_before > 0) &&
+    if (hole.first && (hole.connections->len > 1 || hole.lost_before > 0 || hole.passed_by > 0) &&
         !others_passed(r, all, &hole, to_server)) {
         for (GList *one = all; one; one = one->next) {
             struct report_connection *c = one->data;

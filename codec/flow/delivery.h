@@ -110,6 +110,10 @@ struct rpcrdma_path {
     uint64_t asked_timeouts; /* of the timeouts: before such a request */
     /* times that retransmission began at one packet, at most: nothing from it on arrived between */
     uint32_t stuck;
+    /* TCP: when a small segment that was sent behind these arrived, as a SACK says, while a large
+     * one of these did not, the last time; frame 0: none */
+    uint64_t small_frame;
+    int64_t small_ns;
     uint64_t refused_again;    /* of the retransmitted: refused by an RNR Nak; */
     int64_t refused_waited_ns; /* their part of waited_ns */
     uint64_t acked_timeouts;   /* of the timeouts: the Ack had passed in time, and not arrived */
@@ -118,8 +122,8 @@ struct rpcrdma_path {
     uint64_t served_timeouts;
     int64_t served_timeout_ns;
     uint64_t lost_behind; /* of lost: it passed here, and a Nak asked for it */
-    /* of lost: a Nak asked for it, and it did not pass, neither before nor since: it was lost
-     * before the place of capture, each time; in so many gaps */
+    /* of lost: a Nak asked for it, or a SACK has it not (TCP), and it did not pass, neither before
+     * nor since: it was lost before the place of capture, each time; in so many gaps */
     uint64_t lost_before;
     uint32_t lost_before_gaps;
     /* for what came late: out of order here, or acknowledged before it passed again */

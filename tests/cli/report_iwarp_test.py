@@ -192,5 +192,52 @@ class Restart(ConversationTest):
         self.assertEqual(self.pause(nap_ns=SECOND // 2), [])
 
 
+class Before(ConversationTest):
+    """What a SACK (RFC 2018) says that its sender lacks, and that never came, was lost before the place of capture."""
+
+    def lost(self, sack, acknowledged=False):
+        """The second segment of what the server sends is not there."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(4):
+                c.null()
+            chunk = c.memory.chunk(8192)
+            xid = c.read_call(8192, write=[chunk])
+            before, at = len(c.packets), c.server.psn
+            returned = c.push(chunk, rule_talk.data(8192))
+            data = [one for one in c.packets[before:] if len(one.data) > 1000]
+            del c.packets[before:]
+            size, end = len(data[0].data) - 54, c.server.psn
+            for number, one in enumerate(data):
+                if number == 1:
+                    continue
+                c.packets.append(one._replace(time_ns=c.clock.tick()))
+                c.server.psn = at + size
+                c.talk.segment(c.client, options=struct.pack('>BBBBII', 1, 1, 5, 10, at + 2 * size, at + (number + 1) * size)
+                               if sack and number > 1 else b'')
+            c.server.psn = end
+            if acknowledged:
+                c.talk.acknowledge(c.client)
+            c.clock.now += 60 * SECOND
+            c.server.psn = end if acknowledged else at + size
+            c.talk.segment(c.client, flags=FIN | ACK)
+            c.server.psn = end
+            c.talk.segment(c.server, flags=FIN | ACK)
+            c.talk.segment(c.client, flags=RST)
+            one = c.beside(2)
+            one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+            one.reply(one.read_call(8192, xid=xid, write=[chunk]), c.read_results(8192), write=[returned])
+        return self.report(talk)
+
+    def test_lost(self):
+        names = [one['cause'] for one in self.lost(True)['causes']]
+        self.assertNotIn('capture-incomplete', names)
+
+    def test_not_captured(self):
+        """Without a SACK that is not known; and what was acknowledged after all was not captured."""
+        for arguments in ({'sack': False}, {'sack': True, 'acknowledged': True}):
+            self.assertIn('capture-incomplete', [one['cause'] for one in self.lost(**arguments)['causes']], arguments)
+
+
 if __name__ == '__main__':
     unittest.main()

@@ -6,6 +6,7 @@ import unittest
 from conversation import ConversationTest
 from iwarp_talk import ACK, FIN, READ_REQUEST, RST, IwarpTalk, untagged
 import rule_talk
+import rules_iwarp
 import rules_transport
 
 SECOND = 10**9
@@ -150,6 +151,54 @@ class Waits(ConversationTest):
             self.assertEqual('unanswered' in names, times == 0, causes)
             self.assertEqual({'connection-failed', 'lost-to-server'} <= names, times > 0, causes)
             self.assertEqual('path was not down' in str(causes), False, causes)
+
+
+class Behind(ConversationTest):
+    """A receiver says by SACK (RFC 2018) what arrived behind that which did not."""
+
+    def fin_arrives(self, size=DATA, sack=True, times=6):
+        """Data that the server reads comes in vain, until the client gives up; its FIN behind that arrives."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            c.write((DATA,))
+            xid, at = c.xid + 100, len(rule_talk.rpc_call(0, rule_talk.NFS, rule_talk.WRITE, c.write_arguments(size)))
+            chunk = c.memory.read_chunk(at, size)
+            c.call(rule_talk.WRITE, c.write_arguments(size), xid=xid, read=chunk)
+            c.pull(chunk, rule_talk.data(size))
+            data = [one for one in c.packets[-2 * (size // 1024 + 1):] if len(one.data) > min(size, 1000)]
+            del c.packets[c.packets.index(data[0]):]
+            c.packets += data
+            self.again(c, data[0], times)
+            c.talk.segment(c.client, flags=FIN | ACK)
+            end, missing = c.client.psn, c.client.psn - 1 - sum(len(one.data) - 54 for one in data)
+            c.client.psn = missing
+            c.talk.segment(c.server, options=struct.pack('>BBBBII', 1, 1, 5, 10, end - 1, end) if sack else b'')
+            c.client.psn = end
+            self.again(c, data[0], 1)
+            c.talk.segment(c.server, flags=RST)
+            one = c.beside(2)
+            one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+            one.reply(one.call(rule_talk.WRITE, c.write_arguments(size), xid=xid, read=chunk), bytes(8))
+        return self.report(talk)['causes']
+
+    def again(self, c, packet, times):
+        for number in range(times):
+            c.clock.now += SECOND // 2 << number
+            c.packets.append(packet._replace(time_ns=c.clock.tick()))
+
+    def test_small_behind(self):
+        """One connection shows it."""
+        cause = self.fin_arrives()[0]
+        self.assertEqual((cause['cause'], cause['confidence'], cause['count']), ('mtu-black-hole', 'medium', 1), cause)
+        self.assertIn('one of which was sent 8 times, while small packets behind these arrived, as SACKs say.', cause['text'])
+        self.assertIn('it was so once: the way may have been full', cause['against'])
+
+    def test_small_behind_else(self):
+        """Without a SACK; too seldom; or what comes in vain is small."""
+        for arguments in ({'sack': False}, {'times': 1}, {'size': 256}):
+            names = {one['cause'] for one in self.fin_arrives(**arguments)}
+            self.assertNotIn('mtu-black-hole', names, arguments)
+            self.assertTrue(names, arguments)
 
 
 class Vanish(ConversationTest):

@@ -80,7 +80,7 @@ RPCRDMA_RARE void delivery_nak(struct flow_memory *memory, struct flow_delivery 
     holes = d->rare->holes;
     for (int i = 0; holes && i < HOLES; i++)
         if (!holes[i].arrived && at >= holes[i].first && at - holes[i].first < holes[i].count) {
-            transmission_asked(path, &holes[i]);
+            transmission_asked(path, &holes[i], 1);
             return;
         }
     if (out_of_order) {

@@ -179,6 +179,7 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
     d->rare->repeated = last + 1;
     if (begins) {
         delivery_begins_again(d->rare, first);
+        d->rare->begun_next = d->next;
         d->rare->recovery.cause = gap || d->lacking ? FLOW_RECOVERY_LOST : FLOW_RECOVERY_UNKNOWN;
     }
     d->lacking = false;
@@ -382,6 +383,8 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     if (through == 0 || through > back->next + (UINT64_C(1) << 30))
         return false;
     lacking(back, segment, through);
+    if (segment->n_arrived > 0 && back->rare)
+        delivery_segment_arrived(back, segment, through);
     open = twice_open(back);
     if (segment->twice != segment->twice_end)
         arrived_twice(back, segment);

@@ -132,24 +132,35 @@ void transmission_first_ack(struct flow_delivery *d)
     d->acks = d->acknowledged = true;
 }
 
-void transmission_asked(struct rpcrdma_path *path, struct hole *hole)
+static uint64_t packets_of(const struct hole *hole, uint64_t count)
+{
+    return count / hole->packet + (count % hole->packet != 0);
+}
+
+void transmission_asked(struct rpcrdma_path *path, struct hole *hole, uint32_t packet)
 {
     if (hole->asked)
         return;
     hole->asked = true;
-    path->lost += hole->count;
-    path->lost_before += hole->count;
+    hole->packet = packet;
+    path->lost += packets_of(hole, hole->count);
+    path->lost_before += packets_of(hole, hole->count);
     path->lost_before_gaps++;
 }
 
-/* It passed, or had arrived, so many of them; and so many gaps are in its place. */
-static void not_asked(struct rpcrdma_path *path, const struct hole *hole, uint64_t count, int left)
+/* It passed, or had arrived, but for so much of it at its start and at its end. */
+static void not_asked(struct rpcrdma_path *path, const struct hole *hole, uint64_t before,
+                      uint64_t after)
 {
+    uint64_t was, left;
+
     if (!hole->asked)
         return;
-    path->lost -= count;
-    path->lost_before -= count;
-    path->lost_before_gaps += (uint32_t)(left - 1);
+    was = packets_of(hole, hole->count);
+    left = packets_of(hole, before) + packets_of(hole, after);
+    path->lost = path->lost + left - was;
+    path->lost_before = path->lost_before + left - was;
+    path->lost_before_gaps = path->lost_before_gaps + (before > 0) + (after > 0) - 1;
 }
 
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
@@ -169,7 +180,7 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
         *filled = (struct filled){left - after, hole->time_ns, hole->arrived, hole->arrived_ns};
         if (!hole->arrived)
             not_missing(d, filled->count);
-        not_asked(&d->rare->path, hole, filled->count, (first > hole->first) + (after > 0));
+        not_asked(&d->rare->path, hole, first - hole->first, after);
         hole->count = first - hole->first;
         rest = *hole;
         rest.first = first + count;
@@ -233,7 +244,7 @@ static void uncaptured(struct flow_delivery *d, uint64_t last, int64_t time_ns)
         not_missing(d, count);
         d->rare->path.uncaptured += count;
         d->rare->path.uncaptured_reads += responded(d, hole, count);
-        not_asked(&d->rare->path, hole, count, count < hole->count);
+        not_asked(&d->rare->path, hole, 0, hole->count - count);
         before = answered_before(d->rare, hole);
         if (before) {
             before->count += count;

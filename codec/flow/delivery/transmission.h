@@ -101,7 +101,8 @@ struct hole {
     uint64_t first, count;
     int64_t time_ns;    /* when it was found */
     bool arrived;       /* it was acknowledged, so it was not captured, or will come out of order */
-    bool asked;         /* a Nak asked for it: counted in path.lost_before */
+    bool asked;         /* a Nak asked for it, or a SACK has it not: in path.lost_before */
+    uint32_t packet;    /* asked: as much of `count` is one packet, at most */
     int64_t arrived_ns; /* then */
     uint64_t skipped_end, answer_next; /* of flow_delivery, when it was found */
 };
@@ -212,6 +213,7 @@ struct rare {
     bool nak_counted;     /* as a loss behind here */
     uint64_t repeated;    /* position after the latest that was retransmitted */
     uint64_t begun;       /* where retransmission began last, */
+    uint64_t begun_next;  /* TCP: position after all that had been sent then, */
     uint32_t begun_times; /* and how often in turn; 0: never */
     /* From out_of_order on these had passed when one before them did, or was asked for: the
      * receiver did not take them, and none of them was lost */
@@ -476,7 +478,7 @@ uint64_t transmission_responded(const struct flow_delivery *d, uint64_t first, u
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t time_ns);
 /* A Nak asks for it: it was lost, before the place of capture if it does not pass yet. */
-void transmission_asked(struct rpcrdma_path *path, struct hole *hole);
+void transmission_asked(struct rpcrdma_path *path, struct hole *hole, uint32_t packet);
 /* Takes that out of what is missing. False, and *filled is zero: `first` is not. */
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
                        struct filled *filled);
@@ -579,6 +581,9 @@ void delivery_segment_heard(struct flow_delivery *d, int64_t time_ns);
 void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
                           const struct flow_delivery *back,
                           const struct rpcrdma_tcp_segment *segment);
+/* blocks.c: what was sent has arrived in parts. d->rare is there. */
+void delivery_segment_arrived(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
+                              uint64_t through);
 /* timeouts.c: after silence this is retransmitted; `gap`: it had not passed. d->rare is there. */
 void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
                         const struct rpcrdma_op *op, uint64_t at, bool gap);

@@ -298,7 +298,7 @@ static void tell_segment(const struct rpcrdma_layer *l, const struct rpcrdma_tcp
                                           .traffic_class = rpcrdma_layer_traffic_class(l)};
 
     if (segment.has_ack)
-        rpcrdma_tcp_twice(t->options, t->n_options, t->is.ack, &segment.twice, &segment.twice_end);
+        rpcrdma_tcp_blocks(t->options, t->n_options, &segment);
     l->net->sink.segment(l->net->sink.context, &segment);
 }
 

@@ -242,10 +242,9 @@ enum { RPCRDMA_HELD_MOST = RPCRDMA_BOUND(16 << 20, 2048) }; /* more than any win
 /* Takes the bytes of a segment, and gives out all that can be. */
 void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                             const struct rpcrdma_tcp_piece *piece);
-/* tcp_options.c. Bytes from *first to before *end, if the n bytes of options in an acknowledgement
- * of all before `ack` say that these came twice (RFC 2883); else they stay as they are. */
-void rpcrdma_tcp_twice(const uint8_t *options, size_t n, uint32_t ack, uint32_t *first,
-                       uint32_t *end);
+/* tcp_options.c. What the n bytes of options of this acknowledgement say of what arrived (SACK):
+ * its `twice`, `twice_end`, `arrived` and `n_arrived`, which stay as they are without. */
+void rpcrdma_tcp_blocks(const uint8_t *options, size_t n, struct rpcrdma_tcp_segment *segment);
 
 /* Gives out all that can be; `last`: nothing more will come, so holes stay holes. */
 void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool last);

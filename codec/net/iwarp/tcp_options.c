@@ -21,8 +21,23 @@ static bool twice(const uint8_t *blocks, size_t n, uint32_t ack)
            (n >= (size_t)2 * BLOCK && within(blocks, blocks + BLOCK));
 }
 
-void rpcrdma_tcp_twice(const uint8_t *options, size_t n, uint32_t ack, uint32_t *first,
-                       uint32_t *end)
+static void tell_blocks(struct rpcrdma_tcp_segment *segment, const uint8_t *blocks, size_t n)
+{
+    if (n < BLOCK)
+        return;
+    if (twice(blocks, n, segment->ack)) {
+        segment->twice = rpcrdma_get_be32(blocks);
+        segment->twice_end = rpcrdma_get_be32(blocks + 4);
+        blocks += BLOCK;
+        n -= BLOCK;
+    }
+    for (; n >= BLOCK && segment->n_arrived < RPCRDMA_TCP_BLOCKS; blocks += BLOCK, n -= BLOCK) {
+        segment->arrived[segment->n_arrived].first = rpcrdma_get_be32(blocks);
+        segment->arrived[segment->n_arrived++].end = rpcrdma_get_be32(blocks + 4);
+    }
+}
+
+void rpcrdma_tcp_blocks(const uint8_t *options, size_t n, struct rpcrdma_tcp_segment *segment)
 {
     size_t at = 0;
 
@@ -32,12 +47,8 @@ void rpcrdma_tcp_twice(const uint8_t *options, size_t n, uint32_t ack, uint32_t 
         if (length == 0 || (length == 1 && options[at] != OPTION_NONE) || length > n - at)
             return; /* it is none, or its end was not captured */
         if (options[at] == OPTION_SACK) {
-            const uint8_t *blocks = options + at + HEADER;
-
-            if (length >= HEADER + BLOCK && twice(blocks, length - HEADER, ack)) {
-                *first = rpcrdma_get_be32(blocks);
-                *end = rpcrdma_get_be32(blocks + 4);
-            }
+            if (length >= HEADER)
+                tell_blocks(segment, options + at + HEADER, length - HEADER);
             return;
         }
         at += length;

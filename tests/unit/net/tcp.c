@@ -238,13 +238,13 @@ static void headers(void **state)
 static void expect_twice(const void *options, size_t n, uint32_t first, uint32_t end)
 {
     uint8_t *exact = malloc(n > 0 ? n : 1); /* so that ASan sees what is read behind it */
-    uint32_t is_first = 0, is_end = 0;
+    struct rpcrdma_tcp_segment segment = {.ack = 5000};
 
     assert_non_null(exact);
     memcpy(exact, options, n);
-    rpcrdma_tcp_twice(exact, n, 5000, &is_first, &is_end);
-    assert_int_equal(is_first, first);
-    assert_int_equal(is_end, end);
+    rpcrdma_tcp_blocks(exact, n, &segment);
+    assert_int_equal(segment.twice, first);
+    assert_int_equal(segment.twice_end, end);
     free(exact);
 }
 

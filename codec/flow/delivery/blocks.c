@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/transmission.h"
+
+#include "wire/hot.h"
+
+/*
+ * What TCP's receiver says by SACK (RFC 2018) of what is behind all that it acknowledges: blocks
+ * that it has. It has neither the byte before each of them, nor the one after it.
+ */
+
+enum {
+    SMALL = 536, /* what every path takes: RFC 9293 section 3.7.1 */
+    TIMES = 3,   /* retransmission began there so often */
+};
+
+/* What is missing here before the block was lost before the place of capture, unless it comes. */
+static void lost_before(struct flow_delivery *d, uint64_t first)
+{
+    struct hole *holes = delivery_holes(d);
+
+    for (int i = 0; holes && i < HOLES; i++)
+        if (!holes[i].arrived && first > holes[i].first &&
+            first - 1 - holes[i].first < holes[i].count)
+            transmission_asked(&d->rare->path, &holes[i], d->largest_payload);
+}
+
+/* It was sent when a large segment had come in vain, again and again, and arrived. */
+static bool passed_small(const struct flow_delivery *d, uint64_t first, uint32_t size,
+                         uint64_t through)
+{
+    const struct rare *rare = d->rare;
+    const struct transmission *t = transmission_at(d, rare->begun);
+
+    return rare->begun_times >= TIMES && through <= rare->begun && first >= rare->begun_next &&
+           size <= SMALL && t && !t->delivered && t->last - t->first >= SMALL;
+}
+
+RPCRDMA_RARE void delivery_segment_arrived(struct flow_delivery *d,
+                                           const struct rpcrdma_tcp_segment *segment,
+                                           uint64_t through)
+{
+    struct rpcrdma_path *path = &d->rare->path;
+
+    for (int i = 0; i < segment->n_arrived; i++) {
+        uint64_t first = position_of_seq(d, segment->arrived[i].first);
+
+        if (d->largest_payload > 0)
+            lost_before(d, first);
+        if (!passed_small(d, first, segment->arrived[i].end - segment->arrived[i].first, through))
+            continue;
+        path->small_frame = segment->frame;
+        path->small_ns = segment->time_ns;
+    }
+}
