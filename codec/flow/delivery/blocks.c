@@ -39,8 +39,11 @@ RPCRDMA_RARE void delivery_segment_arrived(struct flow_delivery *d,
                                            const struct rpcrdma_tcp_segment *segment,
                                            uint64_t through)
 {
-    struct rpcrdma_path *path = &d->rare->path;
+    struct rpcrdma_path *path;
 
+    if (!d->rare)
+        return;
+    path = &d->rare->path;
     for (int i = 0; i < segment->n_arrived; i++) {
         uint64_t first = position_of_seq(d, segment->arrived[i].first);
 

@@ -383,7 +383,7 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     if (through == 0 || through > back->next + (UINT64_C(1) << 30))
         return false;
     lacking(back, segment, through);
-    if (segment->n_arrived > 0 && back->rare)
+    if (segment->n_arrived > 0)
         delivery_segment_arrived(back, segment, through);
     open = twice_open(back);
     if (segment->twice != segment->twice_end)

@@ -581,7 +581,7 @@ void delivery_segment_heard(struct flow_delivery *d, int64_t time_ns);
 void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
                           const struct flow_delivery *back,
                           const struct rpcrdma_tcp_segment *segment);
-/* blocks.c: what was sent has arrived in parts. d->rare is there. */
+/* blocks.c: what was sent has arrived in parts. */
 void delivery_segment_arrived(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
                               uint64_t through);
 /* timeouts.c: after silence this is retransmitted; `gap`: it had not passed. d->rare is there. */
