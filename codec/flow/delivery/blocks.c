@@ -25,10 +25,9 @@ static void lost_before(struct flow_delivery *d, uint64_t first)
 }
 
 /* It was sent when a large segment had come in vain, again and again, and arrived. */
-static bool passed_small(const struct flow_delivery *d, uint64_t first, uint32_t size,
-                         uint64_t through)
+static bool passed_small(const struct flow_delivery *d, const struct rare *rare, uint64_t first,
+                         uint32_t size, uint64_t through)
 {
-    const struct rare *rare = d->rare;
     const struct transmission *t = transmission_at(d, rare->begun);
 
     return rare->begun_times >= TIMES && through <= rare->begun && first >= rare->begun_next &&
@@ -39,19 +38,19 @@ RPCRDMA_RARE void delivery_segment_arrived(struct flow_delivery *d,
                                            const struct rpcrdma_tcp_segment *segment,
                                            uint64_t through)
 {
-    struct rpcrdma_path *path;
+    struct rare *rare = d->rare;
 
-    if (!d->rare)
+    if (!rare)
         return;
-    path = &d->rare->path;
     for (int i = 0; i < segment->n_arrived; i++) {
         uint64_t first = position_of_seq(d, segment->arrived[i].first);
 
         if (d->largest_payload > 0)
             lost_before(d, first);
-        if (!passed_small(d, first, segment->arrived[i].end - segment->arrived[i].first, through))
+        if (!passed_small(d, rare, first, segment->arrived[i].end - segment->arrived[i].first,
+                          through))
             continue;
-        path->small_frame = segment->frame;
-        path->small_ns = segment->time_ns;
+        rare->path.small_frame = segment->frame;
+        rare->path.small_ns = segment->time_ns;
     }
 }
