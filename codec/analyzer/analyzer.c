@@ -113,7 +113,7 @@ struct rpcrdma_analyzer *rpcrdma_analyzer_new(const struct rpcrdma_analyzer_conf
     if (own.net)
         rpcrdma_copy_sized(&net_config, sizeof(net_config), own.net, sizeof(net_config));
     net_config.size = sizeof(net_config);
-    net_config.judges = true;
+    net_config.icrc_on_request = true;
     flow_config.size = sizeof(flow_config);
     flow_config.damaged = damaged;
     flow_config.damaged_context = analyzer;

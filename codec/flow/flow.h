@@ -209,7 +209,7 @@ struct rpcrdma_flow_config {
     uint64_t linger_ns;
     /* RoCE, InfiniBand: whether the packet of an operation just given was damaged on its way, so
      * that its receiver took nothing of it. Asked of some that do not fit in where they stand, in
-     * as many bytes as it takes little time to sum up; where it was, the operation is left out.
+     * as many bytes as it takes little time to check; where it was, the operation is left out.
      * NULL: that is not known */
     bool (*damaged)(void *context, const struct rpcrdma_op *op);
     void *damaged_context;

@@ -8,7 +8,7 @@
  *   flow.c       operations and events, on their way from one stage to the next
  *   quick.c      the same of those that most packets are
  *   start.c      which stages there are
- *   doubt.c      operations that do not fit in: was their packet damaged?
+ *   damaged.c    operations that do not fit in: was their packet damaged?
  *   waiting.c    what is held back is given up, and Calls for which there is no room
  *   ending.c     the end of connections
  *   ahead.c      memory that is soon looked at
@@ -36,13 +36,13 @@ struct flow_unfollowed {
 
 enum flow_doubt_kind { FLOW_DOUBT_UNFIT, FLOW_DOUBT_SET_UP, FLOW_DOUBTS };
 
-/* See doubt.c. */
+/* See damaged.c. */
 struct flow_doubt {
     bool (*damaged)(void *context, const struct rpcrdma_op *op); /* of the config; may be NULL */
     void *context;
     struct flow_credit_of_doubt {
         uint64_t frame; /* of the operation in doubt last; 0: there was none */
-        uint64_t bytes; /* that may be summed up */
+        uint64_t bytes; /* that may be checked */
     } credit[FLOW_DOUBTS];
 };
 
@@ -87,7 +87,7 @@ void flow_any(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 /* flow.c: who waits too long, at this time? And who is gone for long? */
 void flow_look(struct rpcrdma_flow *flow, int64_t now_ns);
 
-/* doubt.c: it does not fit in, and its packet was damaged: no receiver took it */
+/* damaged.c: it does not fit in, and its packet was damaged: no receiver took it */
 bool flow_is_damaged(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
 /* Of a connection that is known to be RPC-over-RDMA and waits for nothing: what is sent there shows

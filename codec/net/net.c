@@ -27,10 +27,10 @@ struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
     }
     net->check_crc = own.check_icrc;
     net->give_icrc = own.give_icrc;
-    net->judges = own.judges;
+    net->icrc_on_request = own.icrc_on_request;
     net->headers_only = own.headers_only;
     net->icrc_step = 1;
-    if (own.check_icrc || own.give_icrc || own.judges) {
+    if (own.check_icrc || own.give_icrc || own.icrc_on_request) {
         net->icrc = malloc(sizeof(*net->icrc));
         if (!net->icrc) {
             rpcrdma_net_free(net);
@@ -38,12 +38,10 @@ struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
         }
         rpcrdma_crc_init(net->icrc, RPCRDMA_CRC_ETHERNET);
     }
-    if (own.check_icrc || own.judges) {
-        net->checksums = rpcrdma_checksums_new();
-        if (!net->checksums) {
-            rpcrdma_net_free(net);
-            return NULL;
-        }
+    net->checksums = rpcrdma_checksums_new();
+    if (!net->checksums) {
+        rpcrdma_net_free(net);
+        return NULL;
     }
     return net;
 }

@@ -50,7 +50,7 @@ struct rpcrdma_net_config {
     bool check_icrc; /* check each ICRC (RoCEv1, RoCEv2, IB) and MPA CRC: a finding per bad one */
     uint64_t max_memory; /* bytes TCP reassembly may hold; 0: 64 MiB */
     bool give_icrc; /* operations have it (RPCRDMA_OP_ICRC), where those of the capture are true */
-    bool judges;    /* rpcrdma_net_damaged will be asked: a few ICRCs are looked at before */
+    bool icrc_on_request; /* rpcrdma_net_damaged will be asked: a few ICRCs are looked at before */
     bool headers_only; /* the payload of Writes and Read responses may be another one: no ICRC of
                         * theirs is looked at for that */
 };
@@ -106,9 +106,9 @@ RPCRDMA_API bool rpcrdma_net_link_known(uint32_t linktype);
  * come. */
 RPCRDMA_API bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
 
-/* With config.judges, from within the sink's `op`, or of one of rpcrdma_net_plain: whether the
- * packet of this operation was damaged on its way. It was if its ICRC is wrong, and those of its
- * source are right otherwise: then no receiver took anything of it (IBTA 9.6.1), and it is a
+/* With config.icrc_on_request, from within the sink's `op`, or of one of rpcrdma_net_plain: whether
+ * the packet of this operation was damaged on its way. It was if its ICRC is wrong, and those of
+ * its source are right otherwise: then no receiver took anything of it (IBTA 9.6.1), and it is a
  * finding. Takes as long as to read all of the packet. */
 RPCRDMA_API bool rpcrdma_net_damaged(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
 

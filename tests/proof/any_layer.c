@@ -41,7 +41,7 @@ void layer_begin(struct layer_proof *p, const uint8_t *data, size_t caplen, size
     p->net.tcp = NULL;
     p->net.check_crc = maybe();
     p->net.give_icrc = maybe();
-    p->net.judges = maybe();
+    p->net.icrc_on_request = maybe();
     p->net.headers_only = maybe();
     p->net.in_hand = NULL;
     p->net.icrc_true = maybe();
@@ -162,7 +162,7 @@ bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, 
     return maybe();
 }
 
-bool rpcrdma_layer_judge(struct rpcrdma_layer *l, bool *good)
+bool rpcrdma_layer_icrc_damaged(struct rpcrdma_layer *l, bool *good)
 {
     //@ assert \valid_read(l->bth + (0 .. 11)) && \valid_read(l->end + (-4 .. -1));
     *good = maybe();

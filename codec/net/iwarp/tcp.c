@@ -268,7 +268,7 @@ void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
         note_fin(tcp, other, t->ack - 1);
         rpcrdma_stream_advance(tcp, c, false);
     }
-    rpcrdma_tcp_reset_looked_at(c);
+    rpcrdma_tcp_reset_acked(c);
     if (!c->closed && t->flags & TCP_RST)
         rpcrdma_tcp_reset(tcp, c, end, t->piece.seq);
     else if (!c->closed && c->confirmed && s->has_fin && other->has_fin && s->has_ack &&
@@ -375,11 +375,11 @@ static bool length_disagrees(const struct rpcrdma_layer *l)
 }
 
 /* What is replayed stands where nothing fits. */
-static bool to_sum(const struct rpcrdma_layer *l, struct rpcrdma_tcp_connection *c, int end,
-                   const struct rpcrdma_tcp_taken *t)
+static bool to_check(const struct rpcrdma_layer *l, struct rpcrdma_tcp_connection *c, int end,
+                     const struct rpcrdma_tcp_taken *t)
 {
     return l->net->check_crc ||
-           (!l->net->replays && rpcrdma_tcp_to_sum(l->net->tcp, c, end, t, length_disagrees(l)));
+           (!l->net->replays && rpcrdma_tcp_to_check(l->net->tcp, c, end, t, length_disagrees(l)));
 }
 
 /* Bits changed on its way: its receiver drops it. What no checksum covers is not looked at. */
@@ -479,7 +479,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         tcp->back_frame = tcp->frame;
     tcp->time_ns = l->packet->time_ns;
     c = tcp->n_connections > 0 ? find(tcp, &t, hash, &end) : NULL;
-    if (c && to_sum(l, c, end, &t.is) && damaged(l, p, header_bytes(p) + t.is.piece.len))
+    if (c && to_check(l, c, end, &t.is) && damaged(l, p, header_bytes(p) + t.is.piece.len))
         return RPCRDMA_IS_RDMA;
     if (l->net->replays && !replayable(c, end, &t))
         return c && c->confirmed ? RPCRDMA_IS_RDMA : RPCRDMA_IS_OTHER;

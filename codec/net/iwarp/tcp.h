@@ -96,7 +96,7 @@ struct rpcrdma_stream { /* one direction */
     uint32_t marker_phase; /* sequence number where the first FPDU began */
     bool tagged_open[2];   /* a Write, a Read Response had no last segment yet, perhaps */
 
-    uint8_t doubts;   /* how much was summed up of late that was right: see tcp_doubt.c */
+    uint8_t doubts;   /* how often it was checked of late, and right: see tcp_doubt.c */
     uint32_t largest; /* FPDU that went on behind its segment: likewise */
 
     bool send_known; /* the next two are what a Send's segment must have */
@@ -176,7 +176,8 @@ struct rpcrdma_tcp {
     uint64_t back_frame; /* the latest whose time is before that of the one before; 0: none */
     uint8_t *scratch;    /* an FPDU freed of its markers */
     bool making_room;
-    uint32_t n_sums, sums_left, sums_step; /* segments to the next that is summed up: tcp_doubt.c */
+    uint32_t n_samples, samples_left,
+        samples_step; /* segments to the next that is checked: tcp_doubt.c */
     struct rpcrdma_crc crc32c;
 };
 
@@ -208,14 +209,14 @@ bool rpcrdma_tcp_checksum_good(const struct rpcrdma_layer *l, const uint8_t *hea
 
 /* tcp_doubt.c: whether the checksum of this segment, which is in hand, is worth looking at.
  * `disagrees`: its length in the IP header is not that of its frame. */
-bool rpcrdma_tcp_to_sum(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                        const struct rpcrdma_tcp_taken *t, bool disagrees);
+bool rpcrdma_tcp_to_check(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                          const struct rpcrdma_tcp_taken *t, bool disagrees);
 
 /* tcp_reset.c: a RST of this end, at that sequence number. */
 void rpcrdma_tcp_reset(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                        uint32_t seq);
 /* What an end says of what it has: a RST that is behind that was not taken. */
-void rpcrdma_tcp_reset_looked_at(struct rpcrdma_tcp_connection *c);
+void rpcrdma_tcp_reset_acked(struct rpcrdma_tcp_connection *c);
 /* Nothing more comes: it was taken, as nothing says otherwise. */
 void rpcrdma_tcp_reset_end(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
 

@@ -3,7 +3,7 @@
 
 /*
  * A segment of which a bit changed on its way is dropped by its receiver. Were it taken, all behind
- * it could be read wrongly. To sum up every segment would take longer than all the rest: so those
+ * it could be read wrongly. To check every segment would take longer than all the rest: so those
  * are that do not fit in where they stand, and a few others, which show whether their sender's
  * checksums are right in this capture.
  */
@@ -12,7 +12,7 @@ enum {
     SAMPLES_FIRST = 32,  /* all of so many, */
     STEPS_MOST = 4096,   /* then fewer and fewer */
     CREDIT_MOST = 64,    /* a stream whose segments do not fit, and are right, */
-    CREDIT_OF_DOUBT = 4, /* is summed up as often as four of its segments fitted */
+    CREDIT_OF_DOUBT = 4, /* is checked as often as four of its segments fitted */
     FPDU_BEGINS = 4,     /* bytes that may show that it is none */
 };
 
@@ -68,20 +68,20 @@ static bool doubtful(struct rpcrdma_tcp_connection *c, int end, const struct rpc
 /* Whether it is one that shows what its sender's checksums are. */
 static bool sampled(struct rpcrdma_tcp *tcp)
 {
-    if (tcp->sums_left > 0) {
-        tcp->sums_left--;
+    if (tcp->samples_left > 0) {
+        tcp->samples_left--;
         return false;
     }
-    if (tcp->n_sums < SAMPLES_FIRST)
-        tcp->n_sums++;
+    if (tcp->n_samples < SAMPLES_FIRST)
+        tcp->n_samples++;
     else
-        tcp->sums_left = tcp->sums_step =
-            tcp->sums_step < STEPS_MOST ? tcp->sums_step * 2 + 1 : STEPS_MOST;
+        tcp->samples_left = tcp->samples_step =
+            tcp->samples_step < STEPS_MOST ? tcp->samples_step * 2 + 1 : STEPS_MOST;
     return true;
 }
 
-bool rpcrdma_tcp_to_sum(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                        const struct rpcrdma_tcp_taken *t, bool disagrees)
+bool rpcrdma_tcp_to_check(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                          const struct rpcrdma_tcp_taken *t, bool disagrees)
 {
     struct rpcrdma_stream *s = &c->stream[end];
 

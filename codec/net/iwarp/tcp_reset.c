@@ -43,10 +43,10 @@ void rpcrdma_tcp_reset(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c
     c->old_reset_seq = seq;
     c->old_reset_frame = tcp->frame;
     c->old_reset_ns = tcp->time_ns;
-    rpcrdma_tcp_reset_looked_at(c);
+    rpcrdma_tcp_reset_acked(c);
 }
 
-void rpcrdma_tcp_reset_looked_at(struct rpcrdma_tcp_connection *c)
+void rpcrdma_tcp_reset_acked(struct rpcrdma_tcp_connection *c)
 {
     const struct rpcrdma_stream *s = &c->stream[c->old_reset_end];
 

@@ -82,7 +82,7 @@ static bool check_icrc(struct rpcrdma_layer *l)
 
     if (!l->end)
         return true;
-    if (rpcrdma_layer_judge(l, &net->icrc_true))
+    if (rpcrdma_layer_icrc_damaged(l, &net->icrc_true))
         return false;
     if (!net->icrc_true) {
         net->stats.bad_icrc++;
@@ -104,16 +104,16 @@ RPCRDMA_RARE static bool sample_icrc(struct rpcrdma_layer *l)
         net->icrc_left = CUT;
         return true;
     }
-    if (net->judges && ++net->icrc_samples < SAMPLES_FIRST) {
+    if (net->icrc_on_request && ++net->icrc_samples < SAMPLES_FIRST) {
         net->icrc_left = 0;
     } else {
         net->icrc_left = net->icrc_step;
         if (net->icrc_step < STEPS_MOST)
             net->icrc_step *= 2;
     }
-    if (!net->judges)
+    if (!net->icrc_on_request)
         good = rpcrdma_layer_icrc_good(l, l->bth, l->end);
-    else if (rpcrdma_layer_judge(l, &good))
+    else if (rpcrdma_layer_icrc_damaged(l, &good))
         return false;
     net->icrc_false |= !good;
     net->icrc_true = !net->icrc_false;
@@ -335,7 +335,7 @@ static enum rpcrdma_verdict of_bth(struct rpcrdma_layer *l)
         return rpcrdma_layer_failed(l, true);
     }
     l->bth = bth;
-    l->judged = false;
+    l->icrc_checked = false;
     l->end =
         l->c.caplen < l->c.len || !plain_is_whole(l->net, opcode) ? NULL : l->c.base + l->c.len;
     if (l->net->check_crc ? !check_icrc(l)

@@ -119,10 +119,6 @@ bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, enum rpcrdma_carrier c
     struct name name = name_of(l, carrier);
     struct source *source;
 
-    if (!l->net->checksums)
-        l->net->checksums = rpcrdma_checksums_new();
-    if (!l->net->checksums)
-        return false;
     source = source_of(l->net->checksums, &name);
     if (right)
         source->right++;
@@ -154,11 +150,11 @@ static bool is_changed(struct rpcrdma_checksums *checksums, struct name name)
     return false;
 }
 
-bool rpcrdma_layer_unusual(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier)
+bool rpcrdma_layer_damaged_in_doubt(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier)
 {
     struct rpcrdma_checksums *checksums = l->net->checksums;
     struct name name = name_of(l, carrier);
-    const struct source *source = checksums ? find(checksums, &name) : NULL;
+    const struct source *source = find(checksums, &name);
 
     if (!source || source->wrong != 1)
         return false;

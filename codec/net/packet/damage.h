@@ -26,14 +26,13 @@ struct rpcrdma_layer;
 struct rpcrdma_checksums *rpcrdma_checksums_new(void);
 
 /* Notes whether the checksum of this packet, ICRC or TCP's, was right. True: it was wrong, and its
- * source's are right otherwise, so that it was damaged on the way. False where there is no memory.
- */
+ * source's are right otherwise, so that it was damaged on the way. */
 bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier, bool right);
 
 /* Once that was asked of a packet that does not fit in where it stands, and whose checksum is
  * wrong: whether it was damaged all the same. It is the first wrong one of its source, of which a
  * few were right; or the first of all, and its address that of another source, whose are right,
  * with one bit changed. */
-bool rpcrdma_layer_unusual(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier);
+bool rpcrdma_layer_damaged_in_doubt(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier);
 
 #endif

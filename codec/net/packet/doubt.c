@@ -15,23 +15,24 @@ static bool tell(struct rpcrdma_layer *l)
     return true;
 }
 
-bool rpcrdma_layer_judge(struct rpcrdma_layer *l, bool *good)
+bool rpcrdma_layer_icrc_damaged(struct rpcrdma_layer *l, bool *good)
 {
-    l->judged = true;
-    l->good = *good = rpcrdma_layer_icrc_good(l, l->bth, l->end);
+    l->icrc_checked = true;
+    l->icrc_good = *good = rpcrdma_layer_icrc_good(l, l->bth, l->end);
     return rpcrdma_layer_damaged(l, (enum rpcrdma_carrier)l->carrier, *good) && tell(l);
 }
 
-/* A sample of them was judged before. */
-static bool judge(struct rpcrdma_layer *l)
+/* One that is a sample was checked before. */
+static bool damaged(struct rpcrdma_layer *l)
 {
     bool good;
 
     if (!l->end)
         return false;
-    if (!l->judged && rpcrdma_layer_judge(l, &good))
+    if (!l->icrc_checked && rpcrdma_layer_icrc_damaged(l, &good))
         return true;
-    return !l->good && rpcrdma_layer_unusual(l, (enum rpcrdma_carrier)l->carrier) && tell(l);
+    return !l->icrc_good && rpcrdma_layer_damaged_in_doubt(l, (enum rpcrdma_carrier)l->carrier) &&
+           tell(l);
 }
 
 bool rpcrdma_packet_damaged(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
@@ -43,10 +44,10 @@ bool rpcrdma_packet_damaged(struct rpcrdma_net *net, const struct rpcrdma_packet
                               .carrier = RPCRDMA_CARRIER_ROCEV2};
     uint32_t end;
 
-    if (!net->judges || net->check_crc || net->replays)
+    if (!net->icrc_on_request || net->check_crc || net->replays)
         return false;
     if (net->in_hand)
-        return judge(net->in_hand);
+        return damaged(net->in_hand);
     if (!plain_looks(packet))
         return false;
     end = PLAIN_UDP + rpcrdma_get_be16(p + PLAIN_UDP + 4);
@@ -58,5 +59,5 @@ bool rpcrdma_packet_damaged(struct rpcrdma_net *net, const struct rpcrdma_packet
                     plain_is_whole(net, &rpcrdma_opcodes[*l.bth])
                 ? p + end
                 : NULL;
-    return judge(&l);
+    return damaged(&l);
 }

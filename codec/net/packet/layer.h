@@ -28,10 +28,10 @@ struct rpcrdma_net {
     struct rpcrdma_census census;
     struct rpcrdma_crc *icrc; /* NULL: none of these is wanted: */
     bool check_crc;           /* ICRCs and MPA's CRCs are checked */
-    bool judges;              /* rpcrdma_net_damaged is asked */
+    bool icrc_on_request;     /* rpcrdma_net_damaged is asked */
     bool headers_only;        /* as the config has it */
     bool give_icrc;           /* operations have theirs, where the capture has true ones: */
-    struct rpcrdma_checksums *checksums; /* damage.h; NULL: none was looked at */
+    struct rpcrdma_checksums *checksums; /* damage.h */
     bool icrc_true, icrc_false;          /* a sample was right, or wrong */
     uint32_t icrc_samples;
     uint32_t icrc_left, icrc_step; /* packets to the next sample, and from that to the one after */
@@ -56,7 +56,7 @@ struct rpcrdma_layer {
     const uint8_t *src, *dst; /* in the network header, or LIDs in the LRH */
     const uint8_t *bth, *end; /* of InfiniBand's transport: where it begins, and where its ICRC
                                * ends; NULL: that was not captured */
-    bool judged, good;        /* it was looked at, and is right */
+    bool icrc_checked, icrc_good; /* it was looked at, and is right */
     uint8_t family;           /* enum rpcrdma_address_family: of src and dst */
     uint8_t carrier;          /* enum rpcrdma_carrier */
     uint8_t depth;            /* of encapsulation */
@@ -164,7 +164,7 @@ enum rpcrdma_verdict rpcrdma_layer_cm(struct rpcrdma_layer *l, struct rpcrdma_op
 bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, const uint8_t *end);
 /* doubt.c: whether it is (*good), of a packet captured whole. True: it was damaged, is counted, and
  * was reported. */
-bool rpcrdma_layer_judge(struct rpcrdma_layer *l, bool *good);
+bool rpcrdma_layer_icrc_damaged(struct rpcrdma_layer *l, bool *good);
 /* See rpcrdma_net_damaged. */
 bool rpcrdma_packet_damaged(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
 

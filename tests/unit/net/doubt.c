@@ -80,7 +80,7 @@ static void end(void)
     rpcrdma_net_free(rig.net);
 }
 
-static const struct rpcrdma_net_config judges = {.judges = true};
+static const struct rpcrdma_net_config judges = {.icrc_on_request = true};
 
 /* So many that each of the first ones was looked at. */
 static void begin_known(bool tagged)
@@ -175,7 +175,7 @@ static void not_asked_for(void **state)
 static void headers_only(void **state)
 {
     enum { OPCODE = 42, WRITE_MIDDLE = 7, ACK = 17 };
-    static const struct rpcrdma_net_config config = {.judges = true, .headers_only = true};
+    static const struct rpcrdma_net_config config = {.icrc_on_request = true, .headers_only = true};
 
     (void)state;
     begin(&config, false);

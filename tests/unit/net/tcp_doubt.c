@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which segments are summed up: those that do not fit in where they stand, as long as that shows
+/* Which segments are checked: those that do not fit in where they stand, as long as that shows
  * something, and few others. */
 #include "iwarp.h"
 
@@ -24,7 +24,7 @@ static struct rpcrdma_tcp_connection *connection(void)
 
 static bool asked(const struct rpcrdma_tcp_taken *t, bool disagrees)
 {
-    return rpcrdma_tcp_to_sum(s->net->tcp, connection(), 0, t, disagrees);
+    return rpcrdma_tcp_to_check(s->net->tcp, connection(), 0, t, disagrees);
 }
 
 static unsigned times_of(const struct rpcrdma_tcp_taken *t, unsigned n)
@@ -36,7 +36,7 @@ static unsigned times_of(const struct rpcrdma_tcp_taken *t, unsigned n)
     return times;
 }
 
-/* A conversation of which segments that fit were summed up for long enough that few are now. */
+/* A conversation of which segments that fit were checked for long enough that few are now. */
 static void begin(void)
 {
     struct rpcrdma_tcp_taken fits;
@@ -63,7 +63,7 @@ static void what_fits(void **state)
     assert_true(times >= 200 && times <= 300);
     seen_free(s);
     begin();
-    s->net->tcp->n_sums = s->net->tcp->sums_left = s->net->tcp->sums_step = 0;
+    s->net->tcp->n_samples = s->net->tcp->samples_left = s->net->tcp->samples_step = 0;
     assert_int_equal(times_of(&fits, 32), 32);
     seen_free(s);
 }
@@ -71,7 +71,7 @@ static void what_fits(void **state)
 static void expect(const struct rpcrdma_tcp_taken *t, bool disagrees, bool expected)
 {
     /* the samples are all done: one is not due within a few */
-    s->net->tcp->sums_left = TIMES;
+    s->net->tcp->samples_left = TIMES;
     assert_int_equal(asked(t, disagrees), expected);
 }
 
@@ -151,7 +151,7 @@ static void what_never_fits(void **state)
     tcp(s, 0, NEXT0, NEXT1, ACK, b.at, b.n);
     fits = one_at(NEXT0 + FPDU);
     other = one_at(NEXT0 + 2 * FPDU);
-    s->net->tcp->sums_left = TIMES * TIMES;
+    s->net->tcp->samples_left = TIMES * TIMES;
     times = times_of(&other, TIMES);
     assert_true(times >= 10 && times <= 20);
     assert_int_equal(times_of(&other, TIMES), 0);

@@ -110,7 +110,7 @@ static void in_doubt(void **state)
     assert_int_equal(rig.connections, 1);
 }
 
-/* Where nothing fits in, so much is summed up as is saved up, and then a part. */
+/* Where nothing fits in, so much is checked as is saved up, and then a part. */
 static void bounded(void **state)
 {
     enum { TIMES = 50000, SAVED = 1 << 20, PER_FRAME = 64 };

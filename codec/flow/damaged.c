@@ -3,7 +3,7 @@
 
 /*
  * A packet of which a bit changed on its way is dropped by its receiver. Were it taken, much behind
- * it could be read wrongly: a PSN that is another one is a gap, or a new connection. To sum up each
+ * it could be read wrongly: a PSN that is another one is a gap, or a new connection. To check each
  * packet would take longer than all the rest: so this is asked of those that do not fit in where
  * they stand, and of no more bytes than are a small part of the work.
  */
