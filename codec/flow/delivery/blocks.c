@@ -16,12 +16,10 @@ enum {
 /* What is missing here before the block was lost before the place of capture, unless it comes. */
 static void lost_before(struct flow_delivery *d, uint64_t first)
 {
-    struct hole *holes = delivery_holes(d);
+    struct hole *hole = first > 0 ? transmission_hole_at(d, first - 1) : NULL;
 
-    for (int i = 0; holes && i < HOLES; i++)
-        if (!holes[i].arrived && first > holes[i].first &&
-            first - 1 - holes[i].first < holes[i].count)
-            transmission_asked(&d->rare->path, &holes[i], d->largest_payload);
+    if (hole && !hole->arrived)
+        transmission_asked(&d->rare->path, hole, d->largest_payload);
 }
 
 /* It was sent when a large segment had come in vain, again and again, and arrived. */

@@ -46,7 +46,7 @@ RPCRDMA_RARE void delivery_nak(struct flow_memory *memory, struct flow_delivery 
                                const struct rpcrdma_op *op, uint64_t at)
 {
     struct rpcrdma_path *path = delivery_rare(memory, d);
-    struct hole *holes;
+    struct hole *hole;
     struct transmission *t;
     int kind;
     bool known = d->naked && d->rare->nak_at == at, out_of_order;
@@ -77,12 +77,11 @@ RPCRDMA_RARE void delivery_nak(struct flow_memory *memory, struct flow_delivery 
         path->reordered > 0 && at >= d->rare->out_of_order && at < d->rare->out_of_order_end;
     d->rare->out_of_order = at + 1;
     d->rare->out_of_order_end = d->next;
-    holes = d->rare->holes;
-    for (int i = 0; holes && i < HOLES; i++)
-        if (!holes[i].arrived && at >= holes[i].first && at - holes[i].first < holes[i].count) {
-            transmission_asked(path, &holes[i], 1);
-            return;
-        }
+    hole = transmission_hole_at(d, at);
+    if (hole && !hole->arrived) {
+        transmission_asked(path, hole, 1);
+        return;
+    }
     if (out_of_order) {
         path->late_naks++;
         return;

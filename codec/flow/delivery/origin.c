@@ -196,16 +196,6 @@ enum origin origin_behind(const struct flow_delivery *d, uint16_t id, const stru
     return !d->naked && since < SOON_NS ? ORIGIN_LATE : ORIGIN_AGAIN;
 }
 
-static bool is_missing(const struct flow_delivery *d, uint64_t at)
-{
-    const struct hole *holes = delivery_holes(d);
-
-    for (int i = 0; holes && i < HOLES; i++)
-        if (at >= holes[i].first && at - holes[i].first < holes[i].count)
-            return true;
-    return false;
-}
-
 /* About when what stands there was sent, as a part of a message that went out evenly. */
 static int64_t sent_about(const struct transmission *t, uint64_t at)
 {
@@ -237,7 +227,7 @@ static bool is_copy(const struct flow_delivery *d, const struct recent *now, uin
     const struct transmission *t = transmission_at(d, at);
     int64_t age_ns;
 
-    if (!t || t->found || !sent_once(t) || is_missing(d, at) || asks_again(d, t, at))
+    if (!t || t->found || !sent_once(t) || transmission_hole_at(d, at) || asks_again(d, t, at))
         return false;
     age_ns = now->time_ns - sent_about(t, at);
     if (origin_counts(d) && now->id != 0)

@@ -163,35 +163,40 @@ static void not_asked(struct rpcrdma_path *path, const struct hole *hole, uint64
     path->lost_before_gaps = path->lost_before_gaps + (before > 0) + (after > 0) - 1;
 }
 
-bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
-                       struct filled *filled)
+struct hole *transmission_hole_at(const struct flow_delivery *d, uint64_t at)
 {
     struct hole *holes = delivery_holes(d);
 
-    *filled = (struct filled){0};
-    for (int i = 0; holes && i < HOLES; i++) {
-        struct hole *hole = &holes[i], rest;
-        uint64_t left, after;
+    for (int i = 0; holes && i < HOLES; i++)
+        if (at >= holes[i].first && at - holes[i].first < holes[i].count)
+            return &holes[i];
+    return NULL;
+}
 
-        if (first < hole->first || first - hole->first >= hole->count)
-            continue;
-        left = hole->first + hole->count - first;
-        after = left > count ? left - count : 0;
-        *filled = (struct filled){left - after, hole->time_ns, hole->arrived, hole->arrived_ns};
-        if (!hole->arrived)
-            not_missing(d, filled->count);
-        not_asked(&d->rare->path, hole, first - hole->first, after);
-        hole->count = first - hole->first;
-        rest = *hole;
-        rest.first = first + count;
-        rest.count = after;
-        if (hole->count == 0)
-            *hole = rest;
-        else if (after > 0)
-            *room_for_hole(d->rare, hole) = rest;
-        return true;
-    }
-    return false;
+bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
+                       struct filled *filled)
+{
+    struct hole *hole = transmission_hole_at(d, first), rest;
+    uint64_t left, after;
+
+    *filled = (struct filled){0};
+    if (!hole)
+        return false;
+    left = hole->first + hole->count - first;
+    after = left > count ? left - count : 0;
+    *filled = (struct filled){left - after, hole->time_ns, hole->arrived, hole->arrived_ns};
+    if (!hole->arrived)
+        not_missing(d, filled->count);
+    not_asked(&d->rare->path, hole, first - hole->first, after);
+    hole->count = first - hole->first;
+    rest = *hole;
+    rest.first = first + count;
+    rest.count = after;
+    if (hole->count == 0)
+        *hole = rest;
+    else if (after > 0)
+        *room_for_hole(d->rare, hole) = rest;
+    return true;
 }
 
 /* The part in front of it, which was answered before: responses of one Read answer it in parts.

@@ -477,8 +477,11 @@ uint64_t transmission_responded(const struct flow_delivery *d, uint64_t first, u
  * it comes yet: what is lost on the way is sent again. */
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t time_ns);
-/* A Nak asks for it: it was lost, before the place of capture if it does not pass yet. */
+/* A Nak asks for it, or a SACK has it not: it was lost, before the place of capture if it does not
+ * pass yet. `packet`: how much of it a packet has. */
 void transmission_asked(struct rpcrdma_path *path, struct hole *hole, uint32_t packet);
+/* What is missing there; NULL: nothing is. */
+struct hole *transmission_hole_at(const struct flow_delivery *d, uint64_t at);
 /* Takes that out of what is missing. False, and *filled is zero: `first` is not. */
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
                        struct filled *filled);
