@@ -176,6 +176,13 @@ GArray *report_causes_connections(struct report_cause *const *all, guint n);
 /* How many hosts their servers, or their clients, are. */
 guint report_causes_hosts(struct report_cause *const *all, guint n, bool servers);
 
+/* The first of those that took longest. */
+const struct report_cause *report_causes_longest(struct report_cause *const *all, guint n);
+
+/* Gives `one` the RPCs of all, how often they happened (each once at least), and their first frame.
+ */
+void report_causes_add_up(struct report_cause *one, struct report_cause *const *all, guint n);
+
 /* How many of them, by their beginning, lasted in one moment. */
 guint report_causes_at_once(struct report_cause *const *all, guint n);
 

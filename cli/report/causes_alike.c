@@ -48,14 +48,9 @@ static void add_up(struct report_cause *one, struct report_cause *const *all, gu
             (all[i]->time_ns == one->time_ns && all[i]->rpcs > one->rpcs))
             *one = *all[i];
     one->time_ns = 0;
-    one->rpcs = one->count = 0;
-    for (guint i = 0; i < n; i++) {
-        one->rpcs += all[i]->rpcs;
-        one->count += MAX(all[i]->count, 1);
+    for (guint i = 0; i < n; i++)
         one->time_ns = time_plus(one->time_ns, all[i]->time_ns);
-        if (all[i]->frame != 0 && (one->frame == 0 || all[i]->frame < one->frame))
-            one->frame = all[i]->frame;
-    }
+    report_causes_add_up(one, all, n);
 }
 
 static void join(const struct report *r, struct report_cause *const *all, guint n)

@@ -38,20 +38,10 @@ static int compare_clients(const struct report_cause *a, const struct report_cau
     return compare(a, b, false);
 }
 
-static const struct report_cause *longest(struct report_cause *const *all, guint n)
-{
-    const struct report_cause *one = all[0];
-
-    for (guint i = 1; i < n; i++)
-        if (all[i]->time_ns > one->time_ns)
-            one = all[i];
-    return one;
-}
-
 /* server: all are of one; else of one client. */
 static void join(const struct report *r, struct report_cause *const *all, guint n, bool server)
 {
-    const struct report_cause *told = longest(all, n);
+    const struct report_cause *told = report_causes_longest(all, n);
     const struct report_lasted lasted = report_causes_lasted(all, n);
     const int64_t start_ns = r->pipeline->clock.start_ns;
     struct report_cause one = *told;
@@ -61,13 +51,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
 
     if (others <= FEW)
         return;
-    one.count = one.rpcs = 0;
-    for (guint i = 0; i < n; i++) {
-        one.rpcs += all[i]->rpcs;
-        one.count += MAX(all[i]->count, 1);
-        if (all[i]->frame != 0)
-            one.frame = MIN(one.frame, all[i]->frame);
-    }
+    report_causes_add_up(&one, all, n);
     report_causes_judge(&one, all, n, false);
     one.connections = report_causes_connections(all, n);
     one.since_ns = all[0]->since_ns;
@@ -80,8 +64,8 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
                  server ? "server" : "client");
     snprintf(one.text, sizeof(one.text),
              "Connections of %s%u %s with the %s %s %s %" PRIu64
-             " times%s, from %.1f s to %.1f s into "
-             "the capture, %.1f s in all%s. %s: %.600s",
+             " times%s, from %.1f s to %.1f s into the "
+             "capture, %.1f s in all%s. %s: %.600s",
              report_not_looked_at(r) > 0 ? "at least " : "", others, server ? "clients" : "servers",
              server ? "server" : "client", host,
              one.id == CAUSE_CONNECTION_FAILED ? "failed" : "were broken off", one.count,

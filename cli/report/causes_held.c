@@ -142,18 +142,15 @@ static int compare_servers(const struct report_cause *a, const struct report_cau
 static void join(const struct report *r, struct report_cause *const *all, guint n)
 {
     struct report_cause one = *all[0];
-    const struct report_cause *longest = all[0];
+    const struct report_cause *longest = report_causes_longest(all, n);
     const char *maybe = one.against[0] ? one.against : NULL;
     uint32_t first = one.of->trouble.resent_from;
     guint clients;
 
     if (n < 2)
         return;
+    report_causes_add_up(&one, all, n);
     for (guint i = 1; i < n; i++) {
-        if (all[i]->time_ns > longest->time_ns)
-            longest = all[i];
-        one.rpcs += all[i]->rpcs;
-        one.frame = MIN(one.frame, all[i]->frame);
         if (!maybe || strcmp(all[i]->against, maybe) != 0)
             maybe = NULL;
         first = MIN(first, all[i]->of->trouble.resent_from);
@@ -161,7 +158,6 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     clients = report_causes_hosts(all, n, false);
     one.connections = report_causes_connections(all, n);
     g_array_prepend_val(one.connections, first);
-    one.count = n;
     one.time_ns = longest->time_ns;
     one.confidence = maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
     snprintf(one.text, sizeof(one.text),

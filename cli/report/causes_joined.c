@@ -116,6 +116,27 @@ guint report_causes_hosts(struct report_cause *const *all, guint n, bool servers
     return count;
 }
 
+const struct report_cause *report_causes_longest(struct report_cause *const *all, guint n)
+{
+    const struct report_cause *one = all[0];
+
+    for (guint i = 1; i < n; i++)
+        if (all[i]->time_ns > one->time_ns)
+            one = all[i];
+    return one;
+}
+
+void report_causes_add_up(struct report_cause *one, struct report_cause *const *all, guint n)
+{
+    one->rpcs = one->frame = one->count = 0;
+    for (guint i = 0; i < n; i++) {
+        one->rpcs += all[i]->rpcs;
+        one->count += MAX(all[i]->count, 1);
+        if (all[i]->frame != 0 && (one->frame == 0 || all[i]->frame < one->frame))
+            one->frame = all[i]->frame;
+    }
+}
+
 guint report_causes_at_once(struct report_cause *const *all, guint n)
 {
     int64_t until_ns = all[0]->until_ns;

@@ -35,11 +35,9 @@ static int compare(const struct report_cause *a, const struct report_cause *b)
 /* The one of them that waited longest is named. */
 static void add_up(struct report_cause *one, struct report_cause *const *all, guint n)
 {
+    report_causes_add_up(one, all, n);
     for (guint i = 1; i < n; i++) {
-        one->rpcs += all[i]->rpcs;
         one->time_ns = time_plus(one->time_ns, all[i]->time_ns);
-        if (all[i]->frame != 0 && (one->frame == 0 || all[i]->frame < one->frame))
-            one->frame = all[i]->frame;
         one->lost.naks += all[i]->lost.naks;
         one->lost.timeouts += all[i]->lost.timeouts;
         one->lost.packets += all[i]->lost.packets;
@@ -62,7 +60,6 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     report_causes_judge(&one, all, n, false);
     add_up(&one, all, n);
     one.connections = report_causes_connections(all, n);
-    one.count = n;
     server[address_or_name(report_host(&one.of->pub, true), server)] = '\0';
     report_tell_lost(&one.lost, one.time_ns, is_tcp(&one), told);
     snprintf(one.text, sizeof(one.text),

@@ -68,13 +68,10 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
         naks += path_of(all[i])->naks[RPCRDMA_NAK_RNR];
         reads += path_of(all[i])->not_ready_reads;
     }
-    for (guint i = 1; i < n; i++) {
-        one.rpcs += all[i]->rpcs;
+    report_causes_add_up(&one, all, n);
+    for (guint i = 1; i < n; i++)
         one.time_ns = time_plus(one.time_ns, all[i]->time_ns);
-        one.frame = MIN(one.frame, all[i]->frame);
-    }
     one.connections = report_causes_connections(all, n);
-    one.count = n;
     host[address_or_name(report_host(&one.of->pub, one.of_server), host)] = '\0';
     snprintf(one.text, sizeof(one.text),
              "The %s %s %s: %" PRIu64

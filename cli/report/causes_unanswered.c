@@ -230,12 +230,8 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
 
     if (n <= FEW)
         return;
-    for (guint i = 1; i < n; i++) {
-        one.rpcs += all[i]->rpcs;
-        one.frame = MIN(one.frame, all[i]->frame);
-    }
+    report_causes_add_up(&one, all, n);
     one.connections = report_causes_connections(all, n);
-    one.count = n;
     one.time_ns = lasted.sum_ns;
     who[address_or_name(report_host(&one.of->pub, true), who)] = '\0';
     if (one.given_up)

@@ -316,7 +316,7 @@ static void note_slow_server(struct report *r, const struct rpcrdma_transaction 
     struct report_trouble *trouble = tally ? report_trouble(tally) : NULL;
     int64_t resent_ns, ns;
 
-    if (!trouble)
+    if (!trouble || t->phases.server_ns < SECOND)
         return;
     ns = t->phases.server_ns - MAX(not_set_up_ns(t), report_behind_reads_ns(tally, t));
     if (ns < SECOND)

@@ -220,10 +220,12 @@ int64_t report_behind_reads_ns(const struct report_tally *tally,
 {
     int64_t arrived_ns = time_plus(t->call_time_ns, t->phases.call_ns);
     int64_t asked_ns = time_less(t->rdma_last_ns, t->phases.data_ns);
-    struct report_periods own = {1, {{arrived_ns, asked_ns, time_less(asked_ns, arrived_ns)}}};
+    struct report_periods own = {0};
 
     if (!tally || !tally->detail || t->read_chunk_length == 0 || !t->phases.has_data)
         return 0;
+    report_period_add(
+        &own, &(struct report_period){arrived_ns, asked_ns, time_less(asked_ns, arrived_ns)});
     return CLAMP(report_periods_shared(&own, &tally->detail->slow_reads), 0, t->phases.server_ns);
 }
 
