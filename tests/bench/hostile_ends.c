@@ -11,15 +11,6 @@ enum { GETATTR = 1, REMOVE = 12, RENAME = 14, LINK = 15, COMPOUND = 1 };
 enum { OP_CREATE_SESSION = 43, OP_SEQUENCE = 53 };
 #define SECOND INT64_C(1000000000)
 
-static struct talk begin(struct talk_file *file, uint32_t client, uint32_t server, uint32_t qpn)
-{
-    return (struct talk){.file = file,
-                         .mtu = 4096,
-                         .one_way = true,
-                         .client = {.address = 0x0b000000 + client, .qpn = 0x100 + qpn},
-                         .server = {.address = 0x0a010000 + server, .qpn = 0x100 + qpn, .psn = 7}};
-}
-
 static uint8_t *zeros(uint8_t *p, size_t n)
 {
     memset(p, 0, n);
@@ -73,7 +64,7 @@ static void vlans(struct talk_file *file, uint64_t size)
     uint32_t tags = 0;
 
     for (uint32_t i = 0; file->bytes < size; i++) {
-        struct talk talk = begin(file, i / EACH, 1, 0);
+        struct talk talk = talk_between(file, i / EACH, 1, 0);
         uint8_t buf[RPC_MAX], *p = handle(call(buf, i, VERSION_3, GETATTR), 7);
 
         for (int again = 0; again < 2; again++) {
@@ -139,7 +130,8 @@ static void trunks(struct talk_file *file, uint64_t size)
     uint32_t xid = 1;
 
     for (uint32_t i = 0; file->bytes < size / 2; i++) {
-        struct talk talk = begin(file, 0, i, i), next = begin(file, 0, i + 1, 0x10000 + i);
+        struct talk talk = talk_between(file, 0, i, i),
+                    next = talk_between(file, 0, i + 1, 0x10000 + i);
 
         talk_connect(&talk, NULL);
         create_session(&next, xid++, i);
@@ -156,7 +148,7 @@ static void trunks(struct talk_file *file, uint64_t size)
 static void sessions(struct talk_file *file, uint64_t size)
 {
     for (uint32_t i = 0; file->bytes < size; i++) {
-        struct talk talk = begin(file, 0, 1, i);
+        struct talk talk = talk_between(file, 0, 1, i);
 
         talk_connect(&talk, NULL);
         create_session(&talk, 1, i);
@@ -176,7 +168,7 @@ static uint8_t *name(uint8_t *p, uint32_t number)
 static void links(struct talk_file *file, uint64_t size)
 {
     enum { NAMES = 1000 };
-    struct talk talk = begin(file, 0, 1, 0);
+    struct talk talk = talk_between(file, 0, 1, 0);
     uint32_t xid = 1;
 
     talk_connect(&talk, NULL);
@@ -200,7 +192,7 @@ static void links(struct talk_file *file, uint64_t size)
 static void refused(struct talk_file *file, uint64_t size)
 {
     for (uint32_t i = 0; file->bytes < size; i++) {
-        struct talk talk = begin(file, i % 2 ? 0 : i, 1, i);
+        struct talk talk = talk_between(file, i % 2 ? 0 : i, 1, i);
 
         talk_refuse(&talk);
         file->time_ns += SECOND / 10;
@@ -217,7 +209,7 @@ static void closed(struct talk_file *file, uint64_t size)
         uint8_t buf[RPC_MAX], *p;
 
         for (uint32_t k = 0; k < 3; k++) {
-            struct talk talk = begin(file, i % 2 ? 0 : i, 1, 3 * i + k);
+            struct talk talk = talk_between(file, i % 2 ? 0 : i, 1, 3 * i + k);
 
             talk_connect(&talk, NULL);
             if (k > 0)
@@ -238,7 +230,7 @@ static void stalled(struct talk_file *file, uint64_t size)
     enum { TIMES = 20 };
 
     for (uint32_t i = 0; file->bytes < size; i++) {
-        struct talk talk = begin(file, i % 7, 1, i);
+        struct talk talk = talk_between(file, i % 7, 1, i);
         uint8_t buf[RPC_MAX], *p = handle(call(buf, i, VERSION_3, GETATTR), 7);
 
         talk_connect(&talk, NULL);

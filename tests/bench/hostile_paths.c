@@ -8,15 +8,6 @@
 enum { SMALL = 64 /* bytes */, ADDRESSES = 250 };
 #define SECOND INT64_C(1000000000)
 
-static struct talk begin(struct talk_file *file, uint32_t client, uint32_t qpn)
-{
-    return (struct talk){.file = file,
-                         .mtu = 1024,
-                         .one_way = true,
-                         .client = {.address = 0x0b000000 + client, .qpn = 0x100 + qpn},
-                         .server = {.address = 0x0a010001, .qpn = 0x100 + qpn, .psn = 7}};
-}
-
 static void get_attributes(struct talk *talk, uint32_t xid)
 {
     uint8_t buf[128], *p = put32(put32(put32(put32(buf, xid), 1), 64), 0);
@@ -40,7 +31,7 @@ static void repeated(struct talk_file *file, uint64_t size)
     enum { TIMES = 8 };
 
     for (uint32_t i = 0; file->bytes < size; i++) {
-        struct talk talk = begin(file, i % ADDRESSES, i);
+        struct talk talk = talk_between(file, i % ADDRESSES, 1, i);
 
         for (uint32_t k = 0; k < TIMES; k++, file->time_ns += SECOND)
             talk_request(&talk, NULL);
@@ -55,7 +46,7 @@ static void repeated(struct talk_file *file, uint64_t size)
 /* Every second packet is missing. One of the other end asks for it, and for another long ago. */
 static void asked(struct talk_file *file, uint64_t size)
 {
-    struct talk talk = begin(file, 0, 0);
+    struct talk talk = talk_between(file, 0, 1, 0);
 
     talk_connect(&talk, NULL);
     for (uint32_t i = 0; file->bytes < size; i++) {
@@ -70,7 +61,7 @@ static void asked(struct talk_file *file, uint64_t size)
 static void twice(struct talk_file *file, uint64_t size)
 {
     enum { FAR = 5000 };
-    struct talk talk = begin(file, 0, 0);
+    struct talk talk = talk_between(file, 0, 1, 0);
 
     talk_connect(&talk, NULL);
     for (uint32_t i = 0; file->bytes < size; i++) {
@@ -91,7 +82,7 @@ static void moved(struct talk_file *file, uint64_t size)
     enum { CALLS = 3 };
 
     for (uint32_t i = 0; file->bytes < size; i++) {
-        struct talk talk = begin(file, i % 2 ? i % ADDRESSES : 0, i);
+        struct talk talk = talk_between(file, i % 2 ? i % ADDRESSES : 0, 1, i);
 
         talk_connect(&talk, NULL);
         for (uint32_t k = 0; k < CALLS; k++)

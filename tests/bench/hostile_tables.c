@@ -8,15 +8,6 @@
 
 enum { RPC_MAX = 900, CREDITS = 64, PIECE = 8, MSEC_NS = 1000000 };
 
-static struct talk begin(struct talk_file *file, uint32_t number)
-{
-    return (struct talk){.file = file,
-                         .mtu = 4096,
-                         .one_way = true,
-                         .client = {.address = 0x0b000000 + number, .qpn = 0x100 + number},
-                         .server = {.address = 0x0a010001, .qpn = 0x100 + number, .psn = 7}};
-}
-
 static uint8_t *zeros(uint8_t *p, size_t n)
 {
     memset(p, 0, n);
@@ -53,7 +44,7 @@ static void send_reply(struct talk *talk, uint32_t xid, uint32_t credits)
 /* Packets of one QP that all have one PSN, and each something else in them. */
 static void again(struct talk_file *file, uint64_t size)
 {
-    struct talk talk = begin(file, 0);
+    struct talk talk = talk_between(file, 0, 1, 0);
 
     talk_connect(&talk, NULL);
     for (uint32_t i = 0; file->bytes < size; i++) {
@@ -65,7 +56,7 @@ static void again(struct talk_file *file, uint64_t size)
 /* A Call offers a Reply chunk of 4 GB, which is written in small pieces and never answered. */
 static void answers(struct talk_file *file, uint64_t size)
 {
-    struct talk talk = begin(file, 0);
+    struct talk talk = talk_between(file, 0, 1, 0);
     uint8_t buf[RPC_MAX], *p = zeros(header(buf, 1, CREDITS), 8);
 
     p = put64(put32(put32(put32(put32(p, 1), 1), 7), UINT32_MAX), 0);
@@ -82,7 +73,7 @@ static void limits(struct talk_file *file, uint64_t size)
     uint32_t n = 0;
 
     for (; file->bytes < size / 2; n++) {
-        struct talk talk = begin(file, n);
+        struct talk talk = talk_between(file, n, 1, n);
 
         talk_connect(&talk, NULL);
         send_call(&talk, 1, 1);
@@ -90,7 +81,7 @@ static void limits(struct talk_file *file, uint64_t size)
         send_call(&talk, 2, 1);
     }
     file->step_ns = 10 * MSEC_NS;
-    for (struct talk talk = begin(file, n); file->bytes < size;)
+    for (struct talk talk = talk_between(file, n, 1, n); file->bytes < size;)
         talk_write_short(&talk, &talk.server, 7, 0, PIECE);
 }
 
@@ -117,7 +108,7 @@ static void moments(struct talk_file *file, uint64_t size)
     enum { NUMBERS = 4000, PRIME = 4093, GLIB = 11 };
     const uint32_t knuth = UINT32_C(2654435761);
     uint32_t *at = malloc(NUMBERS * sizeof(*at)), xid = 0;
-    struct talk talk = begin(file, 0);
+    struct talk talk = talk_between(file, 0, 1, 0);
     int64_t start;
 
     if (!at)

@@ -77,6 +77,15 @@ bool talk_close(struct talk_file *file)
     return !bad;
 }
 
+struct talk talk_between(struct talk_file *file, uint32_t client, uint32_t server, uint32_t qpn)
+{
+    return (struct talk){.file = file,
+                         .mtu = 4096,
+                         .one_way = true,
+                         .client = {.address = 0x0b000000 + client, .qpn = 0x100 + qpn},
+                         .server = {.address = 0x0a010000 + server, .qpn = 0x100 + qpn, .psn = 7}};
+}
+
 static uint32_t checksum(const uint8_t *p)
 {
     uint32_t sum = 0;

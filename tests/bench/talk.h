@@ -38,6 +38,9 @@ struct talk {
 bool talk_open(struct talk_file *file, const char *path);
 bool talk_close(struct talk_file *file);
 
+/* A client and a server by their numbers, of which nothing is acknowledged; both have this QP. */
+struct talk talk_between(struct talk_file *file, uint32_t client, uint32_t server, uint32_t qpn);
+
 /* CM REQ, REP, RTU to the NFS/RDMA port. `private` is 8 bytes of private data, or NULL. */
 void talk_connect(struct talk *talk, const uint8_t *private);
 
