@@ -69,15 +69,11 @@ def read_response_long(c, breaks):
 
 
 def with_checksums(packets, joined):
-    """TCP's, which the talk leaves out; from number `joined` on the sum of the pseudo header, as Linux leaves it in segments
-    that it joined as they came (GRO), or that its adapter completes."""
+    """TCP's, which the talk leaves out; from number `joined` on the sum of the pseudo header."""
     for number, packet in enumerate(packets):
-        ip, tcp = packet.data[14:34], bytearray(packet.data[34:])
-        tcp[16:18] = bytes(2)
-        pseudo = ip[12:20] + struct.pack('>HH', 6, len(tcp))
-        whole = roce.checksum(pseudo + bytes(tcp) + bytes(len(tcp) % 2))
-        tcp[16:18] = struct.pack('>H', whole if number < joined else 0xffff - roce.checksum(pseudo))
-        packets[number] = packet._replace(data=packet.data[:34] + bytes(tcp))
+        right, pseudo = roce.tcp_checksums(packet.data[14:34], packet.data[34:])
+        data = packet.data[:50] + struct.pack('>H', right if number < joined else pseudo) + packet.data[52:]
+        packets[number] = packet._replace(data=data)
 
 
 @case('tcp-checksum')

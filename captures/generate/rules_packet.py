@@ -15,8 +15,7 @@ def last(c, change):
     packet = c.packets[-1]
     frame = bytearray(packet.data)
     change(frame, 14 + 20 + 8)
-    frame[-4:] = roce.icrc(bytes(frame[14:34]), bytes(frame[34:-4]))
-    c.packets[-1] = packet._replace(data=bytes(frame))
+    c.packets[-1] = packet._replace(data=roce.with_icrc(frame))
 
 
 @case('bth-pad')

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """RoCE: a packet that was damaged on its way costs what a packet costs that is not in the capture, and nothing more, where it does
 not fit in: without --check-icrc."""
-import json
-import os
-import subprocess
 import unittest
 
-import command
-from command import pcap
+from damaged import DamagedTest, with_another, with_bit
 
 IP, BTH, RETH, MESSAGE = 14, 42, 54, 54  # where they begin, and a Send's message
 READ_REQUEST, ACK, SEND, WRITE = 12, 17, (0, 4, 23), (6, 10)
@@ -17,27 +13,7 @@ OF_RETH = {'R_key': (RETH + 8, 0x10), 'length, longer': (RETH + 12, 0x01), 'addr
 OF_SEND = {'version': (MESSAGE + 6, 0x10)}
 
 
-def with_bit(packet, at, bit):
-    data = bytearray(packet.data)
-    data[at] ^= bit
-    return packet._replace(data=bytes(data))
-
-
-class Damaged(command.CommandTest):
-    def results(self, packets):
-        path = os.path.join(self.folder, 'one.pcap')
-        pcap.write(path, packets)
-        rules = [finding['rule'] for line in self.objects('check', path) for finding in line['findings']]
-        messages = [line for line in self.objects('decode', path) if 'xid' in line]
-        causes = [cause['cause'] for cause in self.objects('report', path)[0]['causes']]
-        return messages, self.objects('rpcs', path), rules, causes, self.objects('connections', path)
-
-    def objects(self, name, path):
-        options = ['-n', '--limit=0'] if name == 'check' else []
-        run = subprocess.run([command.RPCRDMA, name, '--json', *options, path], stdout=subprocess.PIPE, check=False)
-        self.assertIn(run.returncode, (0, 1))  # 1: check found something
-        return [json.loads(line) for line in run.stdout.splitlines()]
-
+class Damaged(DamagedTest):
     def test_every_field(self):
         packets = self.packets('roce-nfs41-mini')
         is_roce = [one.data[36:38] == b'\x12\xb7' and one.data[BTH + 7] > 1 for one in packets]
@@ -51,8 +27,7 @@ class Damaged(command.CommandTest):
 
     def one(self, packets, at, bits):
         one = packets[at]
-        other = one._replace(data=one.data[:12] + b'\x88\xb5' + bytes(len(one.data) - 14))
-        without = self.results(packets[:at] + [other] + packets[at + 1:])
+        without = self.results(packets[:at] + [with_another(one)] + packets[at + 1:])
         for name, (offset, bit) in bits.items():
             with self.subTest(frame=at + 1, field=name):
                 got = self.results(packets[:at] + [with_bit(one, offset, bit)] + packets[at + 1:])

@@ -376,9 +376,8 @@ class Beside(ConversationTest):
                 again[51:54] = (int.from_bytes(again[51:54], 'big') + 1).to_bytes(3, 'big')
                 again[54:62] = (int.from_bytes(again[54:62], 'big') + 1024).to_bytes(8, 'big')
                 again[66:70] = (2048).to_bytes(4, 'big')
-                again[-4:] = roce.icrc(again[14:34], again[34:-4])
                 c.clock.now += 2 * SECOND
-                c.packets.append(c.packets[-2]._replace(data=bytes(again), time_ns=c.clock.tick()))
+                c.packets.append(c.packets[-2]._replace(data=roce.with_icrc(again), time_ns=c.clock.tick()))
                 c.clock.now += 7 * SECOND
                 for some in [behind[:2]] * times + [behind[2:]]:
                     c.clock.now += 20 * 10**6 # else the network doubled them

@@ -102,8 +102,7 @@ class OneWay(ConversationTest):
         packets = [p for p in self.packets() if p.data[26:30] == bytes([192, 168, 77, 11])]
         acks = [n for n, p in enumerate(packets) if p.data[42] == 0x11]
         for n in acks[5::10]:
-            data = packets[n].data[:54] + b'\x60' + packets[n].data[55:-4]
-            packets[n] = packets[n]._replace(data=data + roce.icrc(data[14:34], data[34:]))
+            packets[n] = packets[n]._replace(data=roce.with_icrc(packets[n].data[:54] + b'\x60' + packets[n].data[55:]))
         path = os.path.join(self.folder, 'naks.pcap')
         for first in (0, acks[0] + 1):
             pcap.write(path, packets[first:])

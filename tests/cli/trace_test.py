@@ -62,8 +62,7 @@ class Trace(CommandTest):
             if packet.frame == call:
                 data = bytearray(packet.data)
                 data[18:20] = (int.from_bytes(data[18:20], 'big') + 1).to_bytes(2, 'big')
-                data[-4:] = roce.icrc(data[14:34], data[34:-4])
-                late.append(packet._replace(data=bytes(data), time_ns=packet.time_ns + 20000000))
+                late.append(packet._replace(data=roce.with_icrc(data), time_ns=packet.time_ns + 20000000))
                 self.assertIsNotNone(roce.parse(packet.data, packet.length))
         pcap.write(self.path, late, self.linktype)
         packets, text = self.trace()

@@ -91,11 +91,24 @@ def icrc(ip, udp_and_beyond):
     return struct.pack('<I', zlib.crc32(b'\xff' * 8 + bytes(masked) + bytes(rest)))
 
 
+def with_icrc(frame):
+    """A frame of RoCEv2 over IPv4 without options that was changed, with an ICRC that is right: else it is a damaged one."""
+    frame = bytes(frame)
+    return frame[:-4] + icrc(frame[14:34], frame[34:-4])
+
+
 def checksum(data):
     total = sum(struct.unpack(f'>{len(data) // 2}H', data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
+
+
+def tcp_checksums(ip, tcp):
+    """Of a segment over this IPv4 header: the right one, and the sum of the pseudo header, which Linux leaves in its place in
+    segments that it joined as they came (GRO), or that its adapter completes."""
+    pseudo = ip[12:20] + struct.pack('>HH', 6, len(tcp))
+    return checksum(pseudo + bytes(tcp[:16]) + bytes(2) + bytes(tcp[18:]) + bytes(len(tcp) % 2)), 0xFFFF - checksum(pseudo)
 
 
 def mac(address):

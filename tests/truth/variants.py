@@ -18,20 +18,16 @@ PORT = 20049
 IP_SERVICE = 0x0000000001060000  # RDMA IP CM service, TCP port space: the port in its lower half
 
 
-def summed(packet):
-    """TCP's checksum, or the ICRC, of a packet that is whole and was changed: else it is a damaged one."""
-    data, header = packet.data, 14 + (packet.data[14] & 15) * 4
+def with_checksum(packet):
+    """A packet that is whole and was changed, with the ICRC or TCP's checksum right: else it is a damaged one."""
+    data, tcp = packet.data, 14 + (packet.data[14] & 15) * 4
     if data[12:14] != b'\x08\0' or len(data) < packet.length:
         return packet
-    ip, end = data[14:header], 14 + struct.unpack_from('>H', data, 16)[0]
     if data[23] == 6:
-        tcp = bytearray(data[header:end])
-        tcp[16:18] = bytes(2)
-        tcp[16:18] = struct.pack('>H', roce.checksum(ip[12:20] + struct.pack('>HH', 6, len(tcp)) + tcp + bytes(len(tcp) % 2)))
-        return packet._replace(data=data[:header] + bytes(tcp) + data[end:])
-    if data[23] == 17 and data[header + 2:header + 4] == struct.pack('>H', roce.UDP_PORT):
-        return packet._replace(data=data[:end - 4] + roce.icrc(ip, data[header:end - 4]) + data[end:])
-    return packet
+        end = 14 + struct.unpack_from('>H', data, 16)[0]
+        right, _ = roce.tcp_checksums(data[14:tcp], data[tcp:end])
+        return packet._replace(data=data[:tcp + 16] + struct.pack('>H', right) + data[tcp + 18:])
+    return packet._replace(data=roce.with_icrc(data)) if roce.parse(data, packet.length) else packet
 
 
 def on_port(capture_packets, port):
@@ -45,14 +41,14 @@ def on_port(capture_packets, port):
             for end in (at, at + 2):
                 if struct.unpack_from('>H', data, end)[0] == PORT:
                     struct.pack_into('>H', data, end, port)
-        moved.append(packet if data == packet.data else summed(packet._replace(data=bytes(data))))
+        moved.append(packet if data == packet.data else with_checksum(packet._replace(data=bytes(data))))
     return moved
 
 
 def without_private_data(packets):
     """No RFC 8797 private data in the set-up: zeros stand in its place."""
     changed = [re.sub(rb'\xf6\xab\x0e\x18....', bytes(8), packet.data, flags=re.DOTALL) for packet in packets]
-    return [packet if data == packet.data else summed(packet._replace(data=data)) for packet, data in zip(packets, changed)]
+    return [packet if data == packet.data else with_checksum(packet._replace(data=data)) for packet, data in zip(packets, changed)]
 
 
 def thinned(capture, nth=50):

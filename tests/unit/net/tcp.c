@@ -281,6 +281,44 @@ static void bytes_that_came_twice(void **state)
     expect_twice(o.at, o.n, 0, 0);
 }
 
+/* RFC 2018: blocks that have arrived; not the first one where that came twice (RFC 2883). */
+static void blocks_that_arrived(void **state)
+{
+    static const uint32_t edges[RPCRDMA_TCP_BLOCKS + 1] = {6000, 7000, 8000, 9000, 10000};
+    enum { MOST = RPCRDMA_TCP_BLOCKS + 1 };
+    static struct bytes o;
+
+    (void)state;
+    for (uint32_t n = 0; n <= MOST; n++)
+        for (uint32_t twice = 0; twice < 2; twice++) {
+            struct rpcrdma_tcp_segment segment = {.ack = 5000};
+            uint32_t want = n < RPCRDMA_TCP_BLOCKS ? n : RPCRDMA_TCP_BLOCKS;
+
+            o.n = 0;
+            put(&o, 0x0101, 2);
+            put(&o, 5, 1);
+            put(&o, 2 + 8 * (n + twice), 1);
+            if (twice) {
+                put(&o, 4000, 4);
+                put(&o, 4100, 4);
+            }
+            for (uint32_t i = 0; i < n; i++) {
+                put(&o, edges[i], 4);
+                put(&o, edges[i] + 500 + i, 4);
+            }
+            rpcrdma_tcp_blocks(o.at, o.n, &segment);
+            assert_int_equal(segment.twice, twice ? 4000 : 0);
+            assert_int_equal(segment.n_arrived, want);
+            for (uint32_t i = 0; i < want; i++) {
+                assert_int_equal(segment.arrived[i].first, edges[i]);
+                assert_int_equal(segment.arrived[i].end, edges[i] + 500 + i);
+            }
+            segment.n_arrived = 0;
+            rpcrdma_tcp_blocks(o.at, o.n - 1, &segment); /* its end was not captured */
+            assert_int_equal(segment.n_arrived, 0);
+        }
+}
+
 /* RFC 9293 section 3.4: a FIN is acknowledged as a byte is. One that the other end's FIN
  * acknowledges was sent before, though it, and data before it, were not captured. */
 static void a_fin_that_was_not_captured(void **state)
@@ -353,6 +391,7 @@ int main(void)
         cmocka_unit_test(headers),
         cmocka_unit_test(segments_that_begin),
         cmocka_unit_test(bytes_that_came_twice),
+        cmocka_unit_test(blocks_that_arrived),
         cmocka_unit_test(a_fin_that_was_not_captured),
         cmocka_unit_test(an_old_reset),
     };
