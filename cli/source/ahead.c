@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 
+#include "source/beside.h"
 #include "source/feed.h"
 #include "source/populate.h"
 
@@ -191,13 +190,6 @@ void ahead_end(struct ahead *ahead)
     release(ahead);
 }
 
-static bool second_processor(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) > 1;
-}
-
 /*
  * Buffers for all slots, next to each other: of the default size they fill a large page, which
  * costs one fault, where 4 KiB pages cost one each, and in a guest whose hypervisor keeps page
@@ -223,23 +215,9 @@ static bool get_buffers(struct ahead *ahead)
     return true;
 }
 
-static bool start(struct ahead *ahead)
-{
-    sigset_t all, before;
-    bool good;
-
-    if (!get_buffers(ahead))
-        return false;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before); /* signals are for the program's thread */
-    good = pthread_create(&ahead->thread, NULL, fill, ahead) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return good;
-}
-
 struct ahead *ahead_begin(struct feed *feed, size_t size)
 {
-    struct ahead *ahead = second_processor() ? calloc(1, sizeof(*ahead)) : NULL;
+    struct ahead *ahead = calloc(1, sizeof(*ahead));
 
     if (!ahead)
         return NULL;
@@ -250,7 +228,7 @@ struct ahead *ahead_begin(struct feed *feed, size_t size)
     pthread_mutex_init(&ahead->mutex, NULL);
     pthread_cond_init(&ahead->filled_some, NULL);
     pthread_cond_init(&ahead->freed_some, NULL);
-    if (start(ahead))
+    if (get_buffers(ahead) && beside_start(&ahead->thread, fill, ahead, 0))
         return ahead;
     release(ahead);
     return NULL;

@@ -15,6 +15,7 @@ static const char *const permitted[] = {
     "read",
     "readv",
     "pread64",
+    "preadv2", /* skim_trial.c */
     "write",
     "writev",
     "pwrite64",
@@ -57,6 +58,8 @@ static const char *const permitted[] = {
     "futex",
     "sched_yield",
     "sched_getaffinity",
+    "sched_setaffinity",
+    "getcpu",
     "rt_sigaction",
     "rt_sigprocmask",
     "rt_sigreturn",

@@ -5,18 +5,17 @@
 /*
  * A large plain pcap file for who looks at no payload of RDMA Writes and Read responses: it is
  * mapped, and of such packets only the headers are copied into the caller's buffer; everything else
- * is, whole. Where there is little such payload all is copied, a few KiB at a time, and the caller
- * is told where those behind are mapped: what it prefetches while it works on these is copied in a
- * fraction of the time. Where mapping cannot be done the caller reads. The first megabyte is
- * given out of the mapping and read as well: where copying took no less time of the processor than
- * reading, as with page caches of small pages, and payload is left out, all after it is read. A
- * second thread, where there is a processor for it, fills page tables ahead, 2 MiB at a time, and
- * frees those behind; and where packets are not large it copies headers of the window behind the
- * caller's (skim_ahead.c). Whatever it is late with, 16 MiB at most are mapped in.
+ * is, whole. Where the next records are likely to be is guessed, and asked for ahead (strides.h).
+ * Where there is little such payload all is copied, a few KiB at a time, and the caller is told
+ * where those behind are mapped: what it prefetches while it works on these is copied in a fraction
+ * of the time. Where mapping cannot be done, or takes more than reading as far as is tried at the
+ * beginning (skim_trial.c), the caller reads. A second thread, where there is a processor for it,
+ * maps pages in ahead, and lets go of those behind (skim_ahead.c). Whatever it is late with, 16 MiB
+ * at most are mapped in.
  *
  * What is mapped is looked at once, by the copying alone: decoders see the copy, so that another
- * program that writes the file changes nothing under them; and only the copying meets the signal of
- * a file that was cut. A prefetch reads nothing and meets none.
+ * program that writes the file changes nothing under them; and only the copying, and the touching
+ * ahead of it, meet the signal of a file that was cut. A prefetch reads nothing and meets none.
  */
 
 #include <stdbool.h>
@@ -30,11 +29,6 @@ struct skim;
 /* For tests: */
 extern bool skim_tries;   /* false: it is not compared with reading */
 extern bool skim_late;    /* the thread never gets a processor */
-extern bool skim_patient; /* it is waited for */
-/* Bytes of a record: where they are that long or longer one thread has the headers in no time. */
-extern uint64_t skim_sparse;
-extern unsigned skim_used,
-    skim_wrong;                     /* windows that the thread copied, and were: of use, or not */
 extern int64_t (*skim_clock)(void); /* by which it is compared: this thread's time, in ns */
 
 /* `record`: where the first packet's record begins in the file; `swapped`: its byte order is not

@@ -120,8 +120,6 @@ class Contracts(Proof):
                 "-wp-par", "1", "-wp-steps", "20000000", "-wp-timeout", "60", "-wp-fct", first or ",".join(self.functions)]
 
 
-AHEAD = "cli/source/skim_ahead.c"
-
 # What Frama-C is told of the code: file, the line before which it is told, the annotation.
 ANNOTATIONS = [
     # each of the four lengths by itself
@@ -140,27 +138,6 @@ ANNOTATIONS = [
     ("net/packet/plain.c", "    if (RPCRDMA_SELDOM(op->flags & SETS_MORE))", "//@ split data;"),
     ("net/packet/bth.c", "    if (net->icrc_true && net->give_icrc && plain && opcode->kind <= RPCRDMA_OP_ATOMIC &&",
      "//@ split data;"),
-    # contracts of what has no declaration, and of loops
-    (AHEAD, "static bool is_chain(const struct skim *skim, uint64_t place, uint32_t seconds)",
-     "//@ requires mapped(skim) && place <= 0x4000000000000000; assigns \\nothing;"),
-    (AHEAD, "    for (unsigned i = 0; i < CHAIN; i++) {",
-     "/*@ loop invariant i <= CHAIN && place <= 0x4000000000000000 + i * (SKIM_RECORD + SOURCE_MAX_PACKET);"
-     " loop assigns i, place; */"),
-    (AHEAD, "static uint64_t guess(const struct skim *skim, const struct walk *walk)",
-     "//@ requires mapped(skim) && \\valid_read(walk) && walk->window <= 0x10000000000; assigns \\nothing;"
-     " ensures \\result < 0x4000000000000000;"),
-    (AHEAD, "    for (; place < end; place++)", "//@ loop invariant place <= end; loop assigns place;"),
-    (AHEAD, "static bool publish(struct skim *skim, struct skim_part *part, uint64_t end, size_t n)",
-     "//@ assigns part->end, part->n;"),
-    (AHEAD, "static bool walk_window(struct skim *skim, void *argument)",
-     "//@ requires walks(skim, (struct walk *)argument);"),
-    (AHEAD, "/* Where a record seems to begin in the window; 0: nowhere. */",
-     "/*@ predicate walks(struct skim *s, struct walk *w) = mapped(s) && \\valid(w) && \\valid(w->part) &&"
-     " \\valid(w->part->bytes + (0 .. SKIM_PART - 1)) && w->window <= 0x10000000000 && w->start < 0x4000000000000000 &&"
-     " \\separated(s, w, w->part, s->map + (0 .. s->size - 1), w->part->bytes + (0 .. SKIM_PART - 1)); */"),
-    (AHEAD, "    for (unsigned records = 1; place < until; records++) {",
-     "/*@ loop invariant n <= SKIM_PART && place < 0x4000000000000000 + 0x200000;"
-     " loop assigns records, place, n, part->end, part->n, part->bytes[0 .. SKIM_PART - 1]; */"),
 ]
 
 # Calls by which a layer comes to itself: in their place is one to a layer of another file, any of which stands for all
@@ -204,7 +181,7 @@ PROOFS = [
     Contracts("cursor", CURSOR),
     Contracts("items", ITEMS),
     Contracts("readers", "read_chunk read_count rpcrdma_read_words"),
-    Contracts("skim", "is_chain guess walk_window skim_kept skim_is_bulk skim_room", model="Typed+Cast"),
+    Contracts("skim", "strides_key strides_next skim_kept skim_is_bulk", model="Typed+Cast"),
     Proof("dialect", "wire/dialect wire/field wire/xchar wire/xdr wire/property", slevel={"*": 100}),
     Proof("rpc", "wire/rpc", 848, 8, slevel=RPC, split=["rpcrdma_plain_call_header"]),
     Proof("private_data", "wire/private_data", 512, 2),
@@ -262,9 +239,9 @@ MUTATIONS = [
     ("cursor", "rpcrdma_cursor_skip", "wire/cursor.h", "n > c->len - c->off", "false"),
     ("readers", "read_chunk", "wire/message.c", "chunk->declared < captured ?", "true ?"),
     ("readers", "rpcrdma_read_words", "wire/xdr.c", "out->declared < captured ?", "true ?"),
-    ("skim", "is_chain", "cli/source/skim_ahead.c", "place + SKIM_RECORD > skim->size", "place > skim->size"),
-    ("skim", "walk_window", "cli/source/skim_ahead.c", "place + kept > skim->size", "false"),
-    ("skim", "walk_window", "cli/source/skim_ahead.c", "n + skim_room(kept) > SKIM_PART", "false"),
+    ("skim", "strides_next", "cli/source/strides.h", "key % STRIDES_KNOWN", "key"),
+    ("skim", "strides_next", "cli/source/strides.h", "records++ % STRIDES_AHEAD", "records++ % (STRIDES_AHEAD + 1)"),
+    ("skim", "skim_is_bulk", "cli/source/skim_own.h", "UDP = 34, BTH = 42", "UDP = 34, BTH = 56"),
     ("items", "rpcrdma_read_next", "wire/chunk.c", "it->index >= list->count", "it->index > list->count"),
     ("items", "rpcrdma_write_next", "wire/chunk.c", "declared < readable ? declared : readable", "declared"),
     ("items", "rpcrdma_property_next", "wire/property.c", "length > set->wire.len - PROPERTY_HEAD - it->pos", "false"),

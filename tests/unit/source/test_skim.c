@@ -4,14 +4,21 @@
  * across slots and windows, and whoever cuts the file meanwhile. */
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 
 #include "source/skim.h"
+#include "source/strides.h"
 #include "test_file.h"
 
-enum { MIB = 1024 * 1024, SIZE = 13 * MIB, HEADERS = 80, RECORD = 16, FILE_HEADER = 24 };
+enum {
+    MIB = 1024 * 1024,
+    SIZE = 13 * MIB,
+    HEADERS = 54,
+    EXTENDED = 16,
+    RECORD = 16,
+    FILE_HEADER = 24
+};
 
 static uint8_t *file;
 static size_t size, packets_in_file;
@@ -107,6 +114,14 @@ static size_t mapped_in(void)
     return kib;
 }
 
+/* Ethernet's, IPv4's, UDP's and the transport's; one more but for a packet in the middle. */
+static size_t headers_of(const uint8_t *packet)
+{
+    bool middle = packet[42] == 7 || packet[42] == 14;
+
+    return middle ? HEADERS : HEADERS + EXTENDED;
+}
+
 static void look(struct run *run, const struct source_packet *one)
 {
     const uint8_t *p = file + run->offset + RECORD;
@@ -116,7 +131,7 @@ static void look(struct run *run, const struct source_packet *one)
     assert_int_equal(packet->frame, run->seen + 1);
     assert_int_equal(packet->time_ns, (int64_t)run->seen * 1000000000);
     if (!one->cut)
-        assert_memory_equal(packet->data, p, bulk ? HEADERS : packet->caplen);
+        assert_memory_equal(packet->data, p, bulk ? headers_of(p) : packet->caplen);
     if (bulk && !one->cut)
         run->without += memcmp(packet->data, p, packet->caplen) != 0;
     run->seen++;
@@ -212,66 +227,6 @@ static void test_cut_under_us(void **state)
         assert_true(run.offset >= hows[i].cut_at && run.offset < size);
     }
     free(file);
-}
-
-/* Puts a chain of records into the payload of packets that lie across the beginning of a window:
- * the thread sees it before a record that is one. The last ends where the next packet begins, or
- * nowhere. */
-static unsigned put_chains(bool meets)
-{
-    enum { WINDOW = 2 * MIB, SMALL = 60, RECORDS = 20, ALL = RECORDS * SMALL + 500 };
-    unsigned n = 0;
-    uint32_t caplen = 0;
-    size_t end;
-
-    for (size_t offset = FILE_HEADER, i = 0; offset < size; offset = end, i++) {
-        memcpy(&caplen, file + offset + 8, sizeof(caplen));
-        end = offset + RECORD + caplen;
-        if (offset / WINDOW == end / WINDOW || end % WINDOW < ALL || !is_bulk(i) || caplen < 4000)
-            continue;
-        for (size_t at = end - ALL, k = 0; k <= RECORDS; k++, at += SMALL) {
-            size_t whole = k < RECORDS ? SMALL : end - at + (meets ? 0 : 1);
-
-            put32(file + at, (uint32_t)i, false);
-            put32(file + at + 4, 0, false);
-            put32(file + at + 8, (uint32_t)whole - RECORD, false);
-            put32(file + at + 12, (uint32_t)whole - RECORD, false);
-        }
-        n++;
-    }
-    return n;
-}
-
-/* What the thread copies is of use where the walk comes to a record of its chain, and nowhere else:
- * packets are the same. */
-static void test_guesses(void **state)
-{
-    unsigned wrong = 0;
-    cpu_set_t set;
-
-    (void)state;
-    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) < 2)
-        skip(); /* there is no thread */
-    skim_patient = true;
-    skim_sparse = UINT32_MAX;
-    for (int kind = 0; kind < 3; kind++) { /* no chains; some that meet, some that do not */
-        struct run run;
-
-        make_of(60 * (size_t)MIB, false);
-        if (kind > 0)
-            assert_true(put_chains(kind == 1) > 4);
-        write_file(file, size);
-        skim_used = skim_wrong = 0;
-        run = read_it(&(struct how){0});
-        assert_string_equal(error, "");
-        assert_int_equal(run.seen, packets_in_file);
-        assert_int_equal(run.offset, size);
-        assert_true(skim_used > 2 || kind == 2);
-        wrong = skim_wrong;
-        free(file);
-    }
-    skim_patient = false;
-    assert_true(wrong > 0);
 }
 
 /* A record that cannot be: as where all of it is read. */
@@ -405,78 +360,94 @@ static void test_little_left_out(void **state)
     free(file);
 }
 
-/* What is copied out of the mapping and what is read take turns: a clock by which either takes
- * longer. */
-static int64_t clock_ns, took_ns[2];
+/* A clock by which a piece that is read, and one that is mapped, take so long. */
+static int64_t clock_ns, reading_ns, mapping_ns;
 static unsigned clock_calls;
 
 static int64_t slow_clock(void)
 {
-    unsigned call = clock_calls++;
+    unsigned call = clock_calls++ % 3; /* before, between, behind */
 
-    if (call % 2 == 1) /* the first two are for filling page tables */
-        clock_ns += took_ns[call % 4 == 1 && call > 1];
+    clock_ns += call == 1 ? reading_ns : call == 2 ? mapping_ns : 0;
     return clock_ns;
 }
 
-static void test_compared(void **state)
+static struct run read_by_clock(int64_t reading, int64_t mapping)
 {
     int64_t (*before)(void) = skim_clock;
+    struct run run;
+
+    clock_calls = 0;
+    reading_ns = reading;
+    mapping_ns = mapping;
+    skim_clock = slow_clock;
+    skim_tries = true;
+    run = read_it(&(struct how){.no_readahead = true});
+    skim_tries = false;
+    skim_clock = before;
+    assert_true(clock_calls > 0 && clock_calls % 3 == 0);
+    assert_string_equal(error, "");
+    assert_int_equal(run.seen, packets_in_file);
+    assert_int_equal(run.offset, size);
+    return run;
+}
+
+/* Payload is left out where mapping takes less; but for what is seen first where it does not. */
+static void test_compared(void **state)
+{
+    size_t without;
 
     (void)state;
     make(false);
-    skim_clock = slow_clock;
-    skim_tries = true;
-    for (int reading_longer = 0; reading_longer <= 1; reading_longer++) {
-        struct run run;
-
-        clock_calls = 0;
-        took_ns[0] = reading_longer ? 1000 : 2000;
-        took_ns[1] = reading_longer ? 9000 : 1000;
-        run = read_it(&(struct how){0});
-        assert_string_equal(error, "");
-        assert_int_equal(run.seen, packets_in_file);
-        assert_int_equal(run.offset, size);
-        if (reading_longer)
-            assert_true(run.without > packets_in_file / 2);
-        else
-            assert_int_equal(run.without, 0); /* the first megabyte was read, too */
-    }
-    skim_clock = before;
-    skim_tries = false;
+    assert_true(read_by_clock(2000, 1000).without > packets_in_file / 2);
+    without = read_by_clock(1000, 1500).without;
+    assert_true(without > 0 && without < packets_in_file / 4);
+    assert_int_equal(read_by_clock(1000, 4000).without, 0);
     free(file);
 }
 
-/* With little payload to leave out it is mapped though that seems to take somewhat longer at the
- * beginning, and read where it takes far longer. */
+/* With little payload to leave out it is mapped though that takes somewhat longer, and read where
+ * it takes far longer. */
 static void test_dear(void **state)
 {
-    int64_t (*before)(void) = skim_clock;
-
     (void)state;
     bulk_from = 16;
     make(false);
-    skim_clock = slow_clock;
-    skim_tries = true;
-    for (int dear = 0; dear <= 1; dear++) {
-        struct run run;
-
-        clock_calls = 0;
-        took_ns[0] = dear ? 4000 : 1500;
-        took_ns[1] = 1000;
-        run = read_it(&(struct how){.no_readahead = true});
-        assert_string_equal(error, "");
-        assert_int_equal(run.seen, packets_in_file);
-        assert_int_equal(run.offset, size);
-        if (dear)
-            assert_int_equal(run.soon, 0);
-        else
-            assert_true(run.soon > 50);
-    }
-    skim_clock = before;
-    skim_tries = false;
+    assert_true(read_by_clock(2000, 1000).soon > 50);
+    assert_true(read_by_clock(1000, 1500).soon > 50);
+    assert_int_equal(read_by_clock(1000, 4000).soon, 0);
     bulk_from = 4;
     free(file);
+}
+
+/* After the same lengths the next records are as far as they were; else they are taken for equal.
+ */
+static void test_strides(void **state)
+{
+    static const uint32_t lengths[] = {4100, 4100, 4100, 4100, 1300, 80, 80, 260, 4100, 4100, 90};
+    enum { N = sizeof(lengths) / sizeof(lengths[0]), ROUNDS = 50 };
+    static struct strides strides;
+    static uint64_t places[N * ROUNDS + STRIDES_AHEAD];
+    unsigned right = 0;
+
+    (void)state;
+    for (size_t i = 0; i + 1 < sizeof(places) / sizeof(places[0]); i++)
+        places[i + 1] = places[i] + lengths[i % N];
+    for (size_t i = 0; i < N * ROUNDS; i++) {
+        size_t ahead = strides_next(&strides, places[i], lengths[i % N]);
+
+        if (i < STRIDES_AHEAD)
+            assert_int_equal(ahead, STRIDES_AHEAD * lengths[i % N]);
+        right += places[i] + ahead == places[i + STRIDES_AHEAD];
+    }
+    assert_true(right > (ROUNDS - 10) * N);
+    /* somewhere else it says what it knows, and learns nothing of the way there */
+    strides_next(&strides, 1, 4100);
+    for (size_t i = 0; i < STRIDES_AHEAD - 1; i++)
+        strides_next(&strides, strides.next, 4100);
+    assert_int_equal(strides.records, STRIDES_AHEAD);
+    for (size_t i = 0; i < sizeof(strides.distance) / sizeof(strides.distance[0]); i++)
+        assert_true(strides.distance[i] <= STRIDES_AHEAD * 4100);
 }
 
 int main(void)
@@ -486,7 +457,7 @@ int main(void)
         cmocka_unit_test(test_damaged),   cmocka_unit_test(test_not_mapped),
         cmocka_unit_test(test_backwards), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_compared),  cmocka_unit_test(test_little_left_out),
-        cmocka_unit_test(test_guesses),   cmocka_unit_test(test_dear),
+        cmocka_unit_test(test_strides),   cmocka_unit_test(test_dear),
     };
 
     skim_tries = false; /* whichever takes less here */
