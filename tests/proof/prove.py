@@ -181,7 +181,7 @@ PROOFS = [
     Contracts("cursor", CURSOR),
     Contracts("items", ITEMS),
     Contracts("readers", "read_chunk read_count rpcrdma_read_words"),
-    Contracts("skim", "strides_key strides_next skim_kept skim_is_bulk", model="Typed+Cast"),
+    Contracts("skim", "strides_run strides_key strides_learn strides_next skim_kept skim_is_bulk", model="Typed+Cast"),
     Proof("dialect", "wire/dialect wire/field wire/xchar wire/xdr wire/property", slevel={"*": 100}),
     Proof("rpc", "wire/rpc", 848, 8, slevel=RPC, split=["rpcrdma_plain_call_header"]),
     Proof("private_data", "wire/private_data", 512, 2),

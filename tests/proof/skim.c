@@ -46,6 +46,15 @@ static inline uint32_t strides_key(const struct strides *strides);
 */
 static inline size_t strides_next(struct strides *strides, uint64_t place, uint32_t length);
 
+/*@
+  requires \valid(stride);
+  assigns *stride;
+*/
+static inline void strides_learn(struct stride *stride, uint32_t distance);
+
+/*@ assigns \nothing; */
+static inline uint32_t strides_run(uint32_t length, uint32_t run, uint32_t factor);
+
 #include "source/skim_own.h"
 
 /*@

@@ -441,13 +441,15 @@ static void test_strides(void **state)
         right += places[i] + ahead == places[i + STRIDES_AHEAD];
     }
     assert_true(right > (ROUNDS - 10) * N);
+    places[0] = strides_next(&strides, 0, 999);
+    assert_int_equal(places[0], STRIDES_AHEAD * 999);
     /* somewhere else it says what it knows, and learns nothing of the way there */
     strides_next(&strides, 1, 4100);
     for (size_t i = 0; i < STRIDES_AHEAD - 1; i++)
         strides_next(&strides, strides.next, 4100);
     assert_int_equal(strides.records, STRIDES_AHEAD);
-    for (size_t i = 0; i < sizeof(strides.distance) / sizeof(strides.distance[0]); i++)
-        assert_true(strides.distance[i] <= STRIDES_AHEAD * 4100);
+    for (size_t i = 0; i < STRIDES_KNOWN; i++)
+        assert_true(strides.known[i].distance <= STRIDES_AHEAD * 4100);
 }
 
 int main(void)
