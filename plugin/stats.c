@@ -148,6 +148,12 @@ static stat_tap_result listen(const char *argument, void *data)
     struct listener *listener = g_new0(struct listener, 1);
     GString *error;
 
+    if (*filter != '\0' && *filter != ',') { /* tshark asks for the beginning alone */
+        report_failure("-z %s: there is no such statistic; %s[,FILTER] is one", argument,
+                       of->option);
+        g_free(listener);
+        return STAT_TAP_FAILED;
+    }
     filter = *filter == ',' ? filter + 1 : NULL;
     listener->of = of;
     listener->filtered = filter != NULL;

@@ -279,6 +279,9 @@ class StatsTest(host.PluginTest):
                 self.assertEqual(one[key], all[key])
         _, err = host.run('-r', path, '-q', '-z', 'rpcrdma,types,no such field', status=None)
         self.assertIn('rpcrdma,types', err)
+        out, err = host.run('-r', path, '-q', '-z', 'rpcrdma,creditsX', status=None)
+        self.assertIn('-z rpcrdma,creditsX: there is no such statistic', err)
+        self.assertEqual(out, '')
 
     def test_far_times(self):
         """Times further from 1970 than 64 bits of nanoseconds reach: as the command has them."""
