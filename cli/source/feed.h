@@ -27,8 +27,9 @@ struct feed {
     /* Bytes that it takes besides its own struct. NULL: none to speak of. */
     size_t (*memory)(const struct feed *feed);
     /* From now on payload of RDMA Writes and Read responses may be left out of what read() gives
-     * (skim.h): the file is a pcap of Ethernet whose first record begins there. NULL: never. */
-    void (*skim)(struct feed *feed, uint64_t record, bool swapped);
+     * (skim.h): the file is a pcap of Ethernet whose first record begins there, or a pcapng
+     * (`blocks`) whose first section does. NULL: never. */
+    void (*skim)(struct feed *feed, uint64_t record, bool blocks, bool swapped);
     const char *soon; /* where what read() gives next is mapped, for prefetches; NULL: nowhere */
     size_t slot;      /* bytes that are best read at once, then; 0: the reader's choice */
     bool skims;       /* it does, and is read by one thread until it does not any more */

@@ -76,12 +76,17 @@ struct file {
     uint32_t packet_header; /* pcap: bytes */
 };
 
-static inline uint16_t file_u16(const struct file *file, const uint8_t *p)
+static inline uint16_t file_half(const uint8_t *p, bool swapped)
 {
     uint16_t v;
 
     __builtin_memcpy(&v, p, sizeof(v));
-    return file->swapped ? __builtin_bswap16(v) : v;
+    return swapped ? __builtin_bswap16(v) : v;
+}
+
+static inline uint16_t file_u16(const struct file *file, const uint8_t *p)
+{
+    return file_half(p, file->swapped);
 }
 
 static inline uint32_t file_word(const uint8_t *p, bool swapped)

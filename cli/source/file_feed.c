@@ -144,12 +144,12 @@ static void file_progress(const struct feed *feed, uint64_t offset, uint64_t *re
     *size = __atomic_load_n(&((const struct file_feed *)feed)->size, __ATOMIC_RELAXED);
 }
 
-static void file_skim(struct feed *feed, uint64_t record, bool swapped)
+static void file_skim(struct feed *feed, uint64_t record, bool blocks, bool swapped)
 {
     struct file_feed *file = (struct file_feed *)feed;
 
     if (file->regular && file->fd >= 0 && !file->skim)
-        file->skim = skim_begin(file->fd, record, swapped);
+        file->skim = skim_begin(file->fd, record, blocks, swapped);
     feed->skims = file->skim != NULL;
 }
 

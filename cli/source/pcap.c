@@ -217,7 +217,7 @@ bool pcap_begin(struct file *file)
     in->pos += FILE_HEADER;
     if (file->headers_only && in->feed->skim && !file->lengths_swapped &&
         file->packet_header == PACKET_HEADER && interface->linktype == LINK_ETHERNET)
-        in->feed->skim(in->feed, input_offset(in), file->swapped);
+        in->feed->skim(in->feed, input_offset(in), false, file->swapped);
     file->next = next;
     file->at_hand = at_hand;
     return true;

@@ -503,5 +503,7 @@ bool pcapng_begin(struct file *file)
     if (block(file, &unused, &packet) != RECORD_PACKET)
         return false;
     names_at_end(file);
+    if (file->headers_only && file->in->feed->skim)
+        file->in->feed->skim(file->in->feed, input_offset(file->in), true, file->swapped);
     return true;
 }

@@ -13,9 +13,6 @@
 
 enum {
     WINDOW = SKIM_WINDOW,
-    RECORD = SKIM_RECORD,
-    SHORT = SKIM_SHORT,
-    HEADERS = SKIM_HEADERS,
     NOT_WORTH = 4 * 1024 * 1024,
     ENOUGH = 1024 * 1024, /* to see what packets there are */
     AROUND = 64 * 1024,   /* what the kernel maps in where one page of it is touched */
@@ -96,18 +93,33 @@ void skim_let_go(const struct skim *skim, uint64_t from, uint64_t to)
 static bool take(struct skim *skim, uint8_t *to, uint64_t room)
 {
     const uint8_t *p = skim->map + skim->next;
-    uint32_t caplen;
+    struct skim_record record;
 
-    skim->head = room >= SHORT ? to : skim->own;
-    memcpy(skim->head, p, SHORT);
-    caplen = file_word(skim->head + 8, skim->swapped);
-    if (caplen > SOURCE_MAX_PACKET)
+    skim->head = room >= SKIM_FIRST ? to : skim->own;
+    memcpy(skim->head, p, SKIM_SHORT);
+    if (skim->blocks) {
+        memcpy(skim->head + SKIM_SHORT, p + SKIM_SHORT, SKIM_FIRST - SKIM_SHORT);
+        if (!skim_block(skim->head, skim->swapped, &record))
+            return false;
+    } else if (!skim_record(skim->head, skim->swapped, &record)) {
         return false;
-    skim_ask(&skim->strides, p, skim->next, caplen);
+    }
+    skim_ask(&skim->strides, p, skim->next, record.size);
     skim->pos = skim->next;
-    skim->next += RECORD + caplen;
-    skim->keep = skim->pos + skim_kept(skim->head, caplen);
+    skim->next += record.size;
+    skim->keep = skim->pos + record.kept;
+    skim->rest = skim->next - record.rest;
     return true;
+}
+
+/* Copies what of the mapping between `from` and `until` lies between `offset` and `end`. */
+static void copy_between(const struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end,
+                         uint64_t from, uint64_t until)
+{
+    from = from > offset ? from : offset;
+    until = until < end ? until : end;
+    if (from < until)
+        memcpy(to + (from - offset), skim->map + from, (size_t)(until - from));
 }
 
 /* Copies what is kept of the record in hand between `offset` and `end`. */
@@ -115,7 +127,7 @@ static void copy(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
 {
     uint64_t place = skim->pos > offset ? skim->pos : offset;
     uint64_t until = skim->keep < end ? skim->keep : end;
-    uint64_t headers = skim->pos + SHORT;
+    uint64_t headers = skim->pos + SKIM_SHORT;
 
     if (place < headers && place < until) {
         size_t n = (size_t)((headers < until ? headers : until) - place);
@@ -124,8 +136,9 @@ static void copy(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
             memcpy(to + (place - offset), skim->own + (place - skim->pos), n);
         place += n;
     }
-    if (place < until)
-        memcpy(to + (place - offset), skim->map + place, (size_t)(until - place));
+    copy_between(skim, to, offset, end, place, until);
+    if (skim->rest < skim->next)
+        copy_between(skim, to, offset, end, skim->rest, skim->next);
 }
 
 /* Copies all. The page behind is looked at last: had the file been cut before, so that zeros were
@@ -165,10 +178,10 @@ static bool fill(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
         if (!take(skim, to + (place - offset), end - place))
             return false;
         copy(skim, to, offset, end);
-        left_out += skim->next - skim->keep;
+        left_out += skim->rest - skim->keep;
     }
     if (skim->head != skim->own)
-        memcpy(skim->own, skim->head, SHORT); /* the buffer is the caller's again */
+        memcpy(skim->own, skim->head, SKIM_FIRST); /* the buffer is the caller's again */
     skim->head = skim->own;
     skim->worth += 2 * (int64_t)left_out - (int64_t)(end - offset);
     if (skim->worth > NOT_WORTH)
@@ -229,7 +242,7 @@ bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
 {
     uint64_t end = offset + n;
 
-    if (offset < skim->done || n > skim->size || end + HEADERS + 2 * skim->page > skim->size)
+    if (offset < skim->done || n > skim->size || end + SKIM_MOST + 2 * skim->page > skim->size)
         return false;
     if (!skim_guarded(skim, fill_slot, &(struct slot){to, offset, end}))
         return false;
@@ -237,7 +250,7 @@ bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
     if (skim->whole)
         return true;
     skim->given += n;
-    return is_whole(skim, end + HEADERS) && decide(skim);
+    return is_whole(skim, end + SKIM_MOST) && decide(skim);
 }
 
 const char *skim_soon(const struct skim *skim, size_t *slot)
@@ -257,7 +270,7 @@ static bool is_allowed(void)
            pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 && !sigismember(&blocked, SIGBUS);
 }
 
-struct skim *skim_begin(int fd, uint64_t record, bool swapped)
+struct skim *skim_begin(int fd, uint64_t record, bool blocks, bool swapped)
 {
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
     struct skim *skim;
@@ -271,6 +284,7 @@ struct skim *skim_begin(int fd, uint64_t record, bool swapped)
     if (!skim)
         return NULL;
     skim->fd = fd;
+    skim->blocks = blocks;
     skim->swapped = swapped;
     skim->size = (uint64_t)st.st_size;
     skim->next = skim->done = record;

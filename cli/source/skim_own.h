@@ -14,24 +14,32 @@
 #include "source/file.h"
 #include "source/strides.h"
 
+#define SKIM_SECTION 0x0a0d0d0aU
+
 enum {
     SKIM_WINDOW = 2 * 1024 * 1024, /* pages are let go of by so many bytes: a large page, if any */
-    SKIM_RECORD = 16,
-    SKIM_SHORT = 72,   /* the record's, and those of a packet in the middle of a transfer */
-    SKIM_HEADERS = 96, /* the record's, and all of a Write's or a response's */
+    SKIM_RECORD = 16,              /* the header of a record of pcap */
+    SKIM_BLOCK = 28,               /* and of a packet's block of pcapng */
+    SKIM_MIDDLE = 56,              /* headers of a packet in the middle of a transfer */
+    SKIM_HEADERS = 80,             /* of any Write's or response's packet */
+    SKIM_SHORT = SKIM_RECORD + SKIM_MIDDLE,
+    SKIM_FIRST = SKIM_BLOCK + SKIM_MIDDLE, /* bytes that a record is told by, at most */
+    SKIM_MOST = SKIM_BLOCK + SKIM_HEADERS,
 };
 
 struct skim {
     int fd;
     bool swapped;
-    uint64_t size;      /* of the file, at least */
-    uint8_t *map;       /* all of the file; those pages alone that are in hand take memory */
+    bool blocks;   /* of pcapng */
+    uint64_t size; /* of the file, at least */
+    uint8_t *map;  /* all of the file; those pages alone that are in hand take memory */
     uint64_t gone; /* pages before it are let go of, or are just being; a window begins there */
-    uint64_t done;      /* where the last call ended */
+    uint64_t done; /* where the last call ended */
     uint64_t pos, next; /* the record in hand, and the one behind it */
-    uint64_t keep;      /* up to there it is copied */
+    uint64_t keep;      /* up to there it is copied, */
+    uint64_t rest;      /* and from here on: a block's options, and its length again */
     uint8_t *head;      /* where its headers are: in the caller's buffer, or these: */
-    uint8_t own[SKIM_SHORT];
+    uint8_t own[SKIM_FIRST];
     int64_t worth;    /* bytes left out less those copied, at most NOT_WORTH */
     uint64_t given;   /* bytes */
     bool even;        /* mapping takes what reading does */
@@ -65,22 +73,66 @@ static inline bool skim_is_bulk(const uint8_t *p, uint32_t caplen)
            opcode != RESERVED && ip == udp + 20 && ETHERNET + ip + BEHIND_MOST >= caplen;
 }
 
-/* What is kept of a record, by its first SKIM_SHORT bytes. */
-static inline uint32_t skim_kept(const uint8_t *record, uint32_t caplen)
+/* What is kept of a packet's bytes; all of them, where no payload is left out. */
+static inline uint32_t skim_kept(const uint8_t *packet, uint32_t caplen)
 {
-    enum { OPCODE = SKIM_RECORD + 42, WRITE_MIDDLE = 7, RESPONSE_MIDDLE = 14 };
+    enum { OPCODE = 42, WRITE_MIDDLE = 7, RESPONSE_MIDDLE = 14 };
 
-    if (caplen <= SKIM_HEADERS || !skim_is_bulk(record + SKIM_RECORD, caplen))
-        return SKIM_RECORD + caplen;
-    return record[OPCODE] == WRITE_MIDDLE || record[OPCODE] == RESPONSE_MIDDLE ? SKIM_SHORT
+    if (caplen <= SKIM_HEADERS || !skim_is_bulk(packet, caplen))
+        return caplen;
+    return packet[OPCODE] == WRITE_MIDDLE || packet[OPCODE] == RESPONSE_MIDDLE ? SKIM_MIDDLE
                                                                                : SKIM_HEADERS;
+}
+
+/* A record of a file: its bytes, the first ones that are kept, and so are the last ones. */
+struct skim_record {
+    uint32_t size, kept, rest;
+};
+
+/* Of pcap, by its first SKIM_SHORT bytes. False: it is none. */
+static inline bool skim_record(const uint8_t *p, bool swapped, struct skim_record *record)
+{
+    uint32_t caplen = file_word(p + 8, swapped);
+
+    if (caplen > SOURCE_MAX_PACKET)
+        return false;
+    record->size = SKIM_RECORD + caplen;
+    record->kept = SKIM_RECORD + skim_kept(p + SKIM_RECORD, caplen);
+    record->rest = 0;
+    return true;
+}
+
+/* Of pcapng, by its first SKIM_FIRST bytes. False: it is none, or a section's, whose byte order may
+ * be the other one, or an interface's that is no Ethernet. */
+static inline bool skim_block(const uint8_t *p, bool swapped, struct skim_record *record)
+{
+    enum { INTERFACE = 1, ENHANCED = 6, LEAST = 12, PACKET_LEAST = SKIM_BLOCK + 4, ETHERNET = 1 };
+    uint32_t type = file_word(p, swapped), size = file_word(p + 4, swapped), caplen, padded;
+
+    if (type == SKIM_SECTION || size < LEAST || size % 4 != 0 || size > 2 * SOURCE_MAX_PACKET ||
+        (type == INTERFACE && file_half(p + 8, swapped) != ETHERNET))
+        return false;
+    record->size = record->kept = size;
+    record->rest = 0;
+    if (type != ENHANCED || size < PACKET_LEAST)
+        return true;
+    caplen = file_word(p + 20, swapped);
+    if (caplen > size - PACKET_LEAST)
+        return true;
+    padded = (caplen + 3) / 4 * 4;
+    record->kept = SKIM_BLOCK + skim_kept(p + SKIM_BLOCK, caplen);
+    if (record->kept < SKIM_BLOCK + caplen)
+        record->rest = size - SKIM_BLOCK - padded;
+    else
+        record->kept = size;
+    return true;
 }
 
 /* Asks for the record that is expected some packets behind this one, which is at `place`. */
 static inline void skim_ask(struct strides *strides, const uint8_t *record, uint64_t place,
-                            uint32_t caplen)
+                            uint32_t size)
 {
-    size_t ahead = strides_next(strides, place, SKIM_RECORD + caplen);
+    size_t ahead = strides_next(strides, place, size);
 
     __builtin_prefetch(record + ahead);
     __builtin_prefetch(record + ahead + 64);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What takes a record of a mapped file in hand, by contract (WP): wherever the walk has come to, and whatever is there,
- * it reads no byte beyond those that the caller saw to be in the file, writes its headers alone, and guesses where the
- * next records are within its own tables. That a file is cut meanwhile a signal tells, which is not shown.
+ * What a record of a mapped file is, by contract (WP): whatever its first bytes are, these alone are read, and what is
+ * kept of it lies within it; and where the next ones are is guessed within the tables for that. That a file is cut
+ * meanwhile a signal tells, which is not shown.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,18 +55,37 @@ static inline void strides_learn(struct stride *stride, uint32_t distance);
 /*@ assigns \nothing; */
 static inline uint32_t strides_run(uint32_t length, uint32_t run, uint32_t factor);
 
+/*@
+  requires \valid_read(p + (0 .. 1));
+  assigns \result \from p[0 .. 1];
+*/
+uint16_t file_half(const uint8_t *p, bool swapped);
+
 #include "source/skim_own.h"
 
 /*@
-  requires \valid_read(record + (0 .. SKIM_SHORT - 1)) && caplen <= SOURCE_MAX_PACKET;
+  requires \valid_read(packet + (0 .. SKIM_MIDDLE - 1)) && caplen <= 2 * SOURCE_MAX_PACKET;
   assigns \nothing;
-  ensures \result == SKIM_RECORD + caplen ||
-          ((\result == SKIM_SHORT || \result == SKIM_HEADERS) && caplen > SKIM_HEADERS);
+  ensures \result <= caplen;
 */
-static inline uint32_t skim_kept(const uint8_t *record, uint32_t caplen);
+static inline uint32_t skim_kept(const uint8_t *packet, uint32_t caplen);
 
 /*@
-  requires \valid_read(p + (0 .. SKIM_SHORT - SKIM_RECORD - 1));
+  requires \valid_read(p + (0 .. SKIM_MIDDLE - 1));
   assigns \nothing;
 */
 static inline bool skim_is_bulk(const uint8_t *p, uint32_t caplen);
+
+/*@
+  requires \valid_read(p + (0 .. SKIM_SHORT - 1)) && \valid(record) && \separated(record, p + (0 .. SKIM_SHORT - 1));
+  assigns *record;
+  ensures \result ==> record->size <= SKIM_RECORD + SOURCE_MAX_PACKET && record->kept <= record->size && record->rest == 0;
+*/
+static inline bool skim_record(const uint8_t *p, bool swapped, struct skim_record *record);
+
+/*@
+  requires \valid_read(p + (0 .. SKIM_FIRST - 1)) && \valid(record) && \separated(record, p + (0 .. SKIM_FIRST - 1));
+  assigns *record;
+  ensures \result ==> record->size <= 2 * SOURCE_MAX_PACKET && record->kept + record->rest <= record->size;
+*/
+static inline bool skim_block(const uint8_t *p, bool swapped, struct skim_record *record);

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "bulk.h"
 #include "source/skim.h"
 #include "source/strides.h"
 #include "test_file.h"
@@ -27,18 +28,6 @@ static void put32(uint8_t *p, uint32_t v, bool big)
 {
     for (int i = 0; i < 4; i++)
         p[i] = (uint8_t)(v >> (big ? 24 - 8 * i : 8 * i));
-}
-
-/* An RDMA Write's or a Read response's packet. */
-static void put_bulk(uint8_t *p, uint32_t caplen, uint8_t opcode)
-{
-    uint32_t ip = caplen - 14, udp = ip - 20;
-
-    p[12] = 8, p[13] = 0, p[14] = 0x45, p[20] = p[21] = 0, p[23] = 17;
-    p[16] = (uint8_t)(ip >> 8), p[17] = (uint8_t)ip;
-    p[36] = 4791 >> 8, p[37] = 4791 & 0xff;
-    p[38] = (uint8_t)(udp >> 8), p[39] = (uint8_t)udp;
-    p[42] = opcode, p[43] = 0;
 }
 
 static size_t bulk_from = 4; /* of 16 packets */
@@ -114,14 +103,6 @@ static size_t mapped_in(void)
     return kib;
 }
 
-/* Ethernet's, IPv4's, UDP's and the transport's; one more but for a packet in the middle. */
-static size_t headers_of(const uint8_t *packet)
-{
-    bool middle = packet[42] == 7 || packet[42] == 14;
-
-    return middle ? HEADERS : HEADERS + EXTENDED;
-}
-
 static void look(struct run *run, const struct source_packet *one)
 {
     const uint8_t *p = file + run->offset + RECORD;
@@ -131,7 +112,7 @@ static void look(struct run *run, const struct source_packet *one)
     assert_int_equal(packet->frame, run->seen + 1);
     assert_int_equal(packet->time_ns, (int64_t)run->seen * 1000000000);
     if (!one->cut)
-        assert_memory_equal(packet->data, p, bulk ? headers_of(p) : packet->caplen);
+        assert_memory_equal(packet->data, p, bulk ? bulk_headers(p) : packet->caplen);
     if (bulk && !one->cut)
         run->without += memcmp(packet->data, p, packet->caplen) != 0;
     run->seen++;
@@ -288,7 +269,7 @@ static void test_backwards(void **state)
     make(false);
     assert_non_null(to);
     fd = open(path, O_RDONLY);
-    skim = skim_begin(fd, FILE_HEADER, false);
+    skim = skim_begin(fd, FILE_HEADER, false, false);
     assert_non_null(skim);
     assert_false(skim_fill(skim, to, 100, 0)); /* no record begins there */
     assert_true(skim_fill(skim, to, 3 * MIB, FILE_HEADER));
