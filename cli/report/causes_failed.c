@@ -25,6 +25,15 @@ static const struct {
                            "network nor RPC-over-RDMA is at fault."},
 };
 
+/* What the error that is most frequent says of the server, beside that; "". */
+static const char *hint(const struct report_error *most)
+{
+    return most && strcmp(most->name, "AUTH_BADCRED") == 0
+               ? " A server with Linux answers so to a client that its exports do not name: "
+                 "exportfs -v there shows whom they do."
+               : "";
+}
+
 const struct report_error *report_failed_most(const struct report *r, enum report_level level)
 {
     GList *all = report_errors(r), *one = all;
@@ -135,12 +144,12 @@ static bool tell_servers(struct report *r, enum report_level level)
         cause->frame = failed->frame;
         snprintf(cause->text, sizeof(cause->text),
                  "%" PRIu64 " of %" PRIu64 " RPC%s of the server %s %s%s%.60s, first in frame "
-                 "%" PRIu64 "%s",
+                 "%" PRIu64 "%s%s",
                  failed->rpcs, one->rpcs, plural(one->rpcs), who, levels[level].failed,
                  !most                             ? ""
                  : most->count == r->failed[level] ? ", with "
                                                    : ", most often with ",
-                 most ? most->name : "", failed->frame, levels[level].meaning);
+                 most ? most->name : "", failed->frame, levels[level].meaning, hint(most));
     }
     return told;
 }
@@ -159,7 +168,8 @@ static void failures(struct report *r, enum report_level level)
         cause->time_ns = MAX(cause->time_ns, cost(&r->servers[i], level));
     cause->frame = most ? most->frame : 0;
     at = tell_failures(r, level, cause->text, sizeof(cause->text));
-    snprintf(cause->text + at, sizeof(cause->text) - (size_t)at, "%s", levels[level].meaning);
+    snprintf(cause->text + at, sizeof(cause->text) - (size_t)at, "%s%s", levels[level].meaning,
+             hint(most));
 }
 
 void causes_of_failures(struct report *r)

@@ -15,7 +15,7 @@ import rules
 
 NOENT = 2
 PROG_UNAVAIL, SYSTEM_ERR = 1, 5
-AUTH_TOOWEAK = 5
+AUTH_BADCRED, AUTH_TOOWEAK = 1, 5
 
 
 def accepted(c, status):
@@ -23,9 +23,9 @@ def accepted(c, status):
     c.reply(xid, payload=struct.pack('>6I', xid, 1, 0, 0, 0, status))
 
 
-def denied(c):
+def denied(c, why=AUTH_TOOWEAK):
     xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
-    c.reply(xid, payload=struct.pack('>5I', xid, 1, 1, 1, AUTH_TOOWEAK))
+    c.reply(xid, payload=struct.pack('>5I', xid, 1, 1, 1, why))
 
 
 def chunk_error(c):
@@ -74,6 +74,14 @@ class Failed(CommandTest):
                 accepted(c, SYSTEM_ERR)
         self.assertIn('4 of 5 RPCs failed at RPC or RDMA level, most often with SYSTEM_ERR, first in frame',
                       self.report(talk)[0]['text'])
+
+    def test_exports(self):
+        """What Linux' nfsd answers to a client that no line of its exports names: report says where to look."""
+        for why, told in ((AUTH_BADCRED, True), (AUTH_TOOWEAK, False)):
+            def talk(c, why=why):
+                for _ in range(2):
+                    denied(c, why)
+            self.assertEqual('exportfs -v' in self.report(talk)[0]['causes'][0]['text'], told)
 
     def test_few(self):
         """Fewer are said beside the verdict, which is not green."""
