@@ -90,6 +90,8 @@ struct loss {
     uint64_t own;            /* requests that were lost */
     uint64_t packets, timeouts;
     int64_t waited_ns, longest_ns;
+    uint64_t asked; /* Read requests that came again, with no Nak and no timeout: a later response
+                       came */
     /* many of these are missing here, too, and not only damaged: that is no other order */
     bool gaps, all_passed;
 };
@@ -117,6 +119,8 @@ static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_
         .all_passed = a->lost == a->lost_behind,
     };
 
+    if (loss.naks == 0 && loss.timeouts == 0)
+        loss.asked = back->asked_again;
     loss.longest_ns = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), loss.waited_ns);
     return loss;
 }
@@ -143,6 +147,10 @@ static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *c
     if (tcp)
         snprintf(cause->against, sizeof(cause->against),
                  "TCP retransmits what comes out of order by far, too");
+    else if (loss->asked > 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "responses that come out of order behind the place of capture, or damaged "
+                 "(--check-icrc shows these), are asked for again, too");
     else if (loss->naks == 0)
         snprintf(cause->against, sizeof(cause->against),
                  "no Nak %s: an end may have been slow to answer",
@@ -166,7 +174,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
     struct report_cause *cause;
     struct loss loss;
-    char told[REPORT_LOST_ROOM];
+    char told[REPORT_LOST_ROOM], asked[160] = "";
 
     if (report_stood_silent(c, end))
         leave_out_silence(&until);
@@ -191,10 +199,16 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     cause->has_lost = true;
     cause->lost = (struct report_lost){loss.naks, loss.timeouts, loss.packets, loss.longest_ns};
     report_tell_lost(&cause->lost, loss.waited_ns, tcp, told);
+    if (loss.asked > 0)
+        snprintf(asked, sizeof(asked),
+                 " Responses to RDMA Reads were lost: with later ones there, it sent %" PRIu64
+                 " Read request%s again.",
+                 loss.asked, plural(loss.asked));
     snprintf(cause->text, sizeof(cause->text),
-             "Packets towards the %s%s were lost on the network: %s (connection %u).",
-             end_called(known, server), tcp || loss.naks > 0 ? "" : ", or answers to them,", told,
-             (unsigned)c->pub.number);
+             "Packets towards the %s%s were lost on the network: %s (connection %u).%s",
+             end_called(known, server),
+             tcp || loss.naks > 0 || loss.asked > 0 ? "" : ", or answers to them,", told,
+             (unsigned)c->pub.number, asked);
     tell_doubt(&loss, tcp, cause);
 }
 
@@ -362,8 +376,10 @@ void causes_of_damage(struct report *r)
     cause = report_cause_add(r, CAUSE_DAMAGED, CONFIDENCE_HIGH);
     cause->frame = r->rule_frame[icrc > 0 ? RPCRDMA_RULE_ICRC_DAMAGED : RPCRDMA_RULE_TCP_DAMAGED];
     snprintf(cause->text, sizeof(cause->text),
-             "Packets were damaged on the way: the checksum of %" PRIu64
-             " is wrong, and others of their senders are right. Their receivers dropped them: a "
-             "cable, a switch's port or an adapter changes bits.",
-             n);
+             "%" PRIu64 " packet%s damaged on the way: %s, and those of other packets of %s are "
+             "right. %s: a cable, a switch's port or an adapter changes bits.",
+             n, n == 1 ? " was" : "s were",
+             n == 1 ? "its checksum is wrong" : "their checksums are wrong",
+             n == 1 ? "its sender" : "their senders",
+             n == 1 ? "Its receiver dropped it" : "Their receivers dropped them");
 }

@@ -21,12 +21,12 @@ def with_another(packet):
 
 class DamagedTest(command.CommandTest):
     def results(self, packets):
-        """Messages, RPCs, rules of findings, causes and connections."""
+        """Messages, RPCs, rules of findings, causes (name and text) and connections."""
         path = os.path.join(self.folder, 'one.pcap')
         pcap.write(path, packets)
         rules = [finding['rule'] for line in self.objects('check', path) for finding in line['findings']]
         messages = [line for line in self.objects('decode', path) if 'xid' in line]
-        causes = [cause['cause'] for cause in self.objects('report', path)[0]['causes']]
+        causes = {cause['cause']: cause['text'] for cause in self.objects('report', path)[0]['causes']}
         return messages, self.objects('rpcs', path), rules, causes, self.objects('connections', path)
 
     def objects(self, name, path):

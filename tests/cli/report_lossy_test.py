@@ -41,6 +41,35 @@ class Lossy(ConversationTest):
             self.assertIn('no Nak was seen', cause['against'])
 
 
+class Responses(ConversationTest):
+    def test_asked_again(self):
+        """The second of three responses to a Read is lost, and the server asks for it and the third again: at once, where the
+        third came; after 2 s, where that was lost, too."""
+        for timer in (False, True):
+            def talk(c, _, timer=timer):
+                c.null()
+                c.write((3072,))
+                request, _, middle, last, *behind = c.packets[-6:]
+                del c.packets[-6 + 2:]
+                again = bytearray(request.data)  # PSN in the BTH; address and length in the RETH
+                for at, end, more in ((51, 54, 1), (54, 62, 1024), (66, 70, -1024)):
+                    again[at:end] = (int.from_bytes(again[at:end], 'big') + more).to_bytes(end - at, 'big')
+                if timer:
+                    c.clock.now += 2 * SECOND
+                else:
+                    c.packets.append(last)
+                c.clock.now += 10**6
+                for one in (request._replace(data=roce.with_icrc(again)), middle, last, *behind):
+                    c.packets.append(one._replace(time_ns=c.clock.tick()))
+                c.null()
+            with self.subTest(timer=timer):
+                cause, = self.report(talk)['causes']
+                self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-server', 'medium'))
+                self.assertEqual('with later ones there, it sent 1 Read request again' in cause['text'], not timer)
+                self.assertEqual('or answers to them' in cause['text'], timer)
+                self.assertIn('no Nak was seen' if timer else 'out of order behind', cause['against'])
+
+
 class NoAcks(ConversationTest):
     def test_path(self):
         """A client gives up after 3 s. Where its Call was acknowledged the server did not answer, and where no Acks were
