@@ -226,6 +226,14 @@ static bool answered_in_vain(const struct rpcrdma_silence *client)
            time_less(client->heard_ns, client->since_ns) < SECOND;
 }
 
+/* Each of its Calls without Reply has one that was sent, or came from a client that is gone. */
+static bool all_answered(const struct report_connection *from)
+{
+    const struct report_unanswered *own = &from->trouble.unanswered[REPORT_FORWARD];
+
+    return own->calls > 0 && own->calls == own->gone;
+}
+
 const char *report_maybe_held(const struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
@@ -240,7 +248,7 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
         return "packets to the client were lost before the place of capture, as its SACKs say, and "
                "did not come again: the way from the server may only have lost large ones (an MTU "
                "black hole)";
-    if (from && answered_in_vain(&from->pub.life.silence[1 - server]))
+    if (from && (answered_in_vain(&from->pub.life.silence[1 - server]) || all_answered(from)))
         return NULL;
     if (from && from->has_path[server] && from->path[server].retransmitted == 0 &&
         c->trouble.resent_after_ns >= REPORT_RESEND_NS)

@@ -197,6 +197,33 @@ class Held(ConversationTest):
         self.assertEqual((one['count'], one['rpcs'], one['connections']), (7, 7, list(range(1, 8))))
         self.assertIn(' had no buffer for messages: 7 RNR Naks on 7 connections, the first of them connection 1.', one['text'])
 
+    def test_reply_not_taken(self):
+        """What the server sends does not come to the client, whose next Call comes to the server 3 s later: the Replies to both were
+        sent, so that it is not doubted that it answered. Where none was sent to the second, it is."""
+        for answered in (True, False):
+            def talk(c, _, answered=answered):
+                c.null()
+                xids = [c.call(rule_talk.NULL)]
+                c.reply(xids[0])
+                c.acknowledge_late(SECOND, SECOND, acks=0)
+                reply = c.packets[-1]
+                c.clock.now += SECOND
+                xids.append(c.call(rule_talk.NULL))
+                if answered:
+                    c.reply(xids[1])
+                    c.packets.pop()
+                for _ in range(4):
+                    c.clock.now += 2 * SECOND
+                    c.packets.append(reply._replace(time_ns=c.clock.tick()))
+                c.talk.disconnect()
+                one = c.beside(2)
+                for xid in xids:
+                    one.reply(one.call(rule_talk.NULL, xid=xid))
+            cause, = [one for one in self.report(talk)['causes'] if one['cause'] == 'connection-failed']
+            self.assertIn('The way to the client was down', cause['text'])
+            self.assertEqual((cause['confidence'], 'nothing was retransmitted' in cause.get('against', '')),
+                             ('high', False) if answered else ('medium', True))
+
 
 if __name__ == '__main__':
     unittest.main()
