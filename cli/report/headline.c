@@ -12,6 +12,19 @@ static double seconds(int64_t ns)
     return (double)ns / 1e9;
 }
 
+void report_flaws_add(struct report_flaws *sum, const struct report_connection *c)
+{
+    for (int end = 0; end < 2; end++) {
+        const struct rpcrdma_path *path = &c->path[end];
+
+        sum->retransmitted += path->retransmitted;
+        sum->lost += path->lost;
+        sum->marked += path->congestion_marks;
+        sum->cnps += path->cnps;
+    }
+    sum->at_limit += c->at_limit;
+}
+
 struct report_flaws report_flaws(const struct report *r)
 {
     struct report_flaws flaws = r->let_go.flaws;
@@ -20,26 +33,32 @@ struct report_flaws report_flaws(const struct report *r)
 
     flaws.known = report_not_looked_at(r) == 0;
     g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *c = one;
-
-        for (int end = 0; end < 2; end++) {
-            flaws.retransmitted += c->path[end].retransmitted;
-            flaws.lost += c->path[end].lost;
-        }
-        flaws.at_limit += c->at_limit;
-    }
+    while (g_hash_table_iter_next(&each, NULL, &one))
+        report_flaws_add(&flaws, one);
     return flaws;
 }
 
-/* What a healthy capture has of both, each "" where there is nothing to say of it. */
-static void tell_flaws(const struct report *r, char loss[80], char credits[80])
+/* Senders slow down for that, with nothing lost. */
+static void tell_congestion(const struct report_flaws *flaws, char text[80])
+{
+    text[0] = '\0';
+    if (flaws->marked > 0)
+        snprintf(text, 80, ", switches marked %" PRIu64 " packet%s (ECN: congestion)",
+                 flaws->marked, plural(flaws->marked));
+    else if (flaws->cnps > 0)
+        snprintf(text, 80, ", %" PRIu64 " CNP%s asked to send less (congestion)", flaws->cnps,
+                 plural(flaws->cnps));
+}
+
+/* What a healthy capture has of each, "" where there is nothing to say of it. */
+static void tell_flaws(const struct report *r, char loss[80], char congestion[80], char credits[80])
 {
     const struct report_flaws flaws = report_flaws(r);
 
-    loss[0] = credits[0] = '\0';
+    loss[0] = congestion[0] = credits[0] = '\0';
     if (!flaws.known)
         return;
+    tell_congestion(&flaws, congestion);
     if (flaws.retransmitted > 0)
         snprintf(loss, 80, "; %" PRIu64 " packet%s retransmitted", flaws.retransmitted,
                  flaws.retransmitted == 1 ? " was" : "s were");
@@ -77,21 +96,36 @@ void report_under_way(const struct report *r, char text[REPORT_UNDER_WAY])
                  n, n == 1 ? " was" : "s were", n == 1 ? "it" : "they");
 }
 
+/* Who waits for such a lock asks again: nothing is at fault, and an application stands still. */
+static void tell_locks(const struct report *r, char text[160])
+{
+    const struct report_error *denied = g_hash_table_lookup(r->errors, "NFS4ERR_DENIED");
+
+    text[0] = '\0';
+    if (denied)
+        snprintf(text, 160,
+                 " %" PRIu64 " RPC%s asked for a lock that another owner has (NFS4ERR_DENIED), "
+                 "first answered in frame %" PRIu64 ".",
+                 denied->count, plural(denied->count), denied->frame);
+}
+
 static void healthy(const struct report *r, char *text, size_t size)
 {
-    char loss[80], credits[80], beside[REPORT_BESIDE];
+    char loss[80], congestion[80], credits[80], beside[REPORT_BESIDE], locks[160];
 
-    tell_flaws(r, loss, credits);
+    tell_flaws(r, loss, congestion, credits);
     report_beside(r, beside);
-    snprintf(text, size, "Healthy%s: %" PRIu64 " RPC%s in %.1f s, %" PRIu64 " answered%s%s.%s%s",
+    tell_locks(r, locks);
+    snprintf(text, size,
+             "Healthy%s: %" PRIu64 " RPC%s in %.1f s, %" PRIu64 " answered%s%s%s.%s%s%s",
              r->pipeline->unread > 0 ? " as far as it could be read"
              : report_doubt(r, 0)    ? " as far as its times can be trusted"
              : report_open_end(r)    ? " up to its last packet"
              : r->nfs_uncaptured > 0 ? " as far as NFS statuses were captured"
              : r->nfs_encrypted > 0  ? " as far as NFS statuses are not encrypted"
                                      : "",
-             r->rpcs, plural(r->rpcs), seconds(report_span_ns(r)), r->answered, loss, credits,
-             beside[0] ? " " : "", beside);
+             r->rpcs, plural(r->rpcs), seconds(report_span_ns(r)), r->answered, loss, congestion,
+             credits, beside[0] ? " " : "", beside, locks);
 }
 
 void report_headline(const struct report *r, char *text, size_t size)
@@ -180,7 +214,8 @@ static void largest(const struct report *r, char *text, size_t size)
                                         "the way of the Replies"};
     const struct report_flaws flaws = report_flaws(r);
     const struct group *most = NULL;
-    bool kept = flaws.retransmitted + flaws.lost + flaws.at_limit > 0 || !flaws.known;
+    bool kept = flaws.retransmitted + flaws.lost + flaws.marked + flaws.cnps + flaws.at_limit > 0 ||
+                !flaws.known;
     char above_all[REPORT_TIME] = "";
     int which = 0;
 

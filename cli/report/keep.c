@@ -100,11 +100,7 @@ static void add_up(struct report *r, const struct report_connection *c, bool ear
         (struct report_gone){.number = c->pub.number, .rpcs = c->rpcs, .early = early};
     sum->connections++;
     sum->rpcs += c->rpcs;
-    for (int end = 0; end < 2; end++) {
-        sum->flaws.retransmitted += c->path[end].retransmitted;
-        sum->flaws.lost += c->path[end].lost;
-    }
-    sum->flaws.at_limit += c->at_limit;
+    report_flaws_add(&sum->flaws, c);
     sum->with_credits += c->has_credits && c->credits.settled;
     sum->stalls += c->credits.stalls.count;
 }

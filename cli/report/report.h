@@ -37,6 +37,7 @@ struct report_rpc {
 struct report_flaws {
     bool known; /* else there are more connections than are kept */
     uint64_t retransmitted, lost, at_limit;
+    uint64_t marked, cnps; /* ECN: congestion experienced; RoCEv2: that less be sent */
 };
 
 /* Connections that were looked at, that no cause names, and that gave way to others. */
@@ -391,6 +392,7 @@ bool report_open_end(const struct report *report);
 /* Of Calls that were under way; "": none. */
 void report_under_way(const struct report *report, char text[REPORT_UNDER_WAY]);
 struct report_flaws report_flaws(const struct report *report);
+void report_flaws_add(struct report_flaws *sum, const struct report_connection *c);
 /* The verdict's first sentence. */
 void report_headline(const struct report *report, char *text, size_t size);
 

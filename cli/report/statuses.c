@@ -114,6 +114,14 @@ static bool could_not(uint32_t status)
     }
 }
 
+/* SEEK answers so that there is no more data, or no hole: RFC 7862 section 15.11.3. */
+static bool found_nothing(const struct nfs_arguments *nfs)
+{
+    enum { SEEK = 69 };
+
+    return nfs->status == NFS4ERR_NXIO && nfs->has_operation && nfs->operation == SEEK;
+}
+
 static enum report_level level_of(const struct rpcrdma_transaction *t,
                                   const struct nfs_arguments *nfs)
 {
@@ -121,8 +129,9 @@ static enum report_level level_of(const struct rpcrdma_transaction *t,
 
     if (t->error || nfs->status_kind == NFS_STATUS_RPC || nfs->status_kind == NFS_STATUS_DENIED)
         return REPORT_BELOW_NFS;
-    return is_nfs && !transaction_is_callback(t) && could_not(nfs->status) ? REPORT_NFS_FAILED
-                                                                           : REPORT_LEVELS;
+    return is_nfs && !transaction_is_callback(t) && could_not(nfs->status) && !found_nothing(nfs)
+               ? REPORT_NFS_FAILED
+               : REPORT_LEVELS;
 }
 
 /* A Reply to what is NFS, or may be where the Call was cut, but to its NULL. */

@@ -12,10 +12,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 # pylint: disable=wrong-import-position
 import rule_talk
 import rules
+import rules_nfs4
 
 NOENT = 2
 PROG_UNAVAIL, SYSTEM_ERR = 1, 5
 AUTH_BADCRED, AUTH_TOOWEAK = 1, 5
+LOCKT, READ, SEEK = 13, 25, 69
+NXIO, DENIED = 6, 10010
 
 
 def accepted(c, status):
@@ -132,6 +135,35 @@ class Failed(CommandTest):
                 self.assertIn(words, report['causes'][0]['text'] if cause else report['text'])
                 self.assertIn(words, text)
                 self.assertEqual('Neither the network nor RPC-over-RDMA is at fault' in text, cause)
+
+    def compounds(self, operation, status, times):
+        """COMPOUNDs of NFSv4.2 whose last operation has that status."""
+        def talk(c):
+            for seqid in range(1, times + 1):
+                xid = rules_nfs4.call(c, seqid=seqid, more=(rules_nfs4.ROOT, operation), minor=2)
+                self.answer(c, xid, seqid, operation[:4], status)
+        return self.report(talk)
+
+    @staticmethod
+    def answer(c, xid, seqid, code, status):
+        c.reply(xid, rules_nfs4.results([rules_nfs4.sequence_result(c, seqid), rules_nfs4.ROOT_RESULT,
+                                         code + struct.pack('>I', status)], status))
+
+    def test_no_more_data(self):
+        """SEEK answers NFS4ERR_NXIO where there is no more data (RFC 7862 section 15.11.3), which is no failure; others' is."""
+        seek = struct.pack('>I', SEEK) + bytes(16) + struct.pack('>QI', 4096, 0)
+        read = struct.pack('>I', READ) + bytes(16) + struct.pack('>QI', 0, 4096)
+        for operation, failed in ((seek, False), (read, True)):
+            report, _, green = self.compounds(operation, NXIO, 3)
+            self.assertEqual(([one['cause'] for one in report['causes']], green), (['nfs-failed'] * failed, not failed))
+            self.assertEqual(report['errors'][0]['status'], 'NFS4ERR_NXIO')
+
+    def test_locked(self):
+        """A lock that another client has is nobody's fault, and what an application waits for."""
+        lockt = struct.pack('>IIQQ', LOCKT, 2, 0, 4096) + bytes(8) + rule_talk.opaque(b'owner')
+        report, text, green = self.compounds(lockt, DENIED, 3)
+        self.assertEqual((report['verdict'], green), ('healthy', True))
+        self.assertIn('3 RPCs asked for a lock that another owner has (NFS4ERR_DENIED), first answered in frame ', text)
 
     def test_errors_of_the_protocol(self):
         """What check calls an error stands beside the verdict."""

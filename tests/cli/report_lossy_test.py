@@ -5,6 +5,7 @@ import unittest
 from conversation import ConversationTest
 import roce
 import rule_talk
+import rules_transport
 
 SECOND = 10**9
 
@@ -68,6 +69,27 @@ class Responses(ConversationTest):
                 self.assertEqual('with later ones there, it sent 1 Read request again' in cause['text'], not timer)
                 self.assertEqual('or answers to them' in cause['text'], timer)
                 self.assertIn('no Nak was seen' if timer else 'out of order behind', cause['against'])
+
+
+class Congestion(ConversationTest):
+    def test_marks_and_cnps(self):
+        """Switches mark packets (ECN), or a CNP asks to send less: senders slow down, with nothing lost."""
+        def marked(c, _):
+            for _ in range(2):
+                c.null()
+                call = c.packets[-4]
+                c.packets[-4] = call._replace(data=call.data[:15] + b'\x03' + call.data[16:])
+
+        def asked(c, _):
+            c.null()
+            c.talk.packet(c.server, rules_transport.CNP, 0, bytes(16))
+
+        for talk, words in ((marked, 'switches marked 2 packets (ECN: congestion)'), (asked, '1 CNP asked to send less (congestion)'),
+                            (lambda c, _: c.null(), 'nothing was lost, nobody')):
+            report = self.report(talk)
+            self.assertEqual(report['verdict'], 'healthy')
+            self.assertIn(words, report['text'])
+            self.assertEqual('congestion' in report['text'], 'congestion' in words)
 
 
 class NoAcks(ConversationTest):
