@@ -18,22 +18,42 @@ static const char *not_ready(uint64_t naks, uint64_t reads)
     return naks == reads ? "was not ready for RDMA Reads" : "had no buffer for messages";
 }
 
+/* Why it answers Reads so. In the place of its connection came one with smaller packets; else the
+ * only reason that Linux' rxe has. */
+static void tell_why(const struct report *r, const struct report_connection *c, char text[200])
+{
+    const struct report_connection *next = report_numbered(r, c->pub.life.next);
+
+    if (next && next->pub.path_mtu > 0 && next->pub.path_mtu < c->pub.path_mtu)
+        snprintf(text, 200,
+                 " It could not send the responses: the MTU of an interface was lowered, for "
+                 "connection %u, which took its place, has a path MTU of %u and not of %u.",
+                 (unsigned)next->pub.number, (unsigned)next->pub.path_mtu,
+                 (unsigned)c->pub.path_mtu);
+    else
+        snprintf(text, 200, " Linux' rxe answers so where it cannot send the responses.");
+}
+
 void causes_of_not_ready(struct report *r, const struct report_connection *c, int end)
 {
     const struct rpcrdma_path *a = &c->path[end];
     struct report_cause *cause;
+    char why[200] = "";
 
     if (a->naks[RPCRDMA_NAK_RNR] == 0)
         return;
+    if (a->naks[RPCRDMA_NAK_RNR] == a->not_ready_reads)
+        tell_why(r, c, why);
     cause = report_cause_add(r, CAUSE_RECEIVER_NOT_READY, CONFIDENCE_HIGH);
     cause->of_server = end == report_server_end(&c->pub);
     cause->rpcs = c->rpcs;
     cause->time_ns = a->refused_waited_ns;
     cause->frame = a->nak_frame[RPCRDMA_NAK_RNR];
-    snprintf(cause->text, sizeof(cause->text), "The %s %s: %" PRIu64 " RNR Nak%s on connection %u.",
+    snprintf(cause->text, sizeof(cause->text),
+             "The %s %s: %" PRIu64 " RNR Nak%s on connection %u.%s",
              cause->of_server ? "server" : "client",
              not_ready(a->naks[RPCRDMA_NAK_RNR], a->not_ready_reads), a->naks[RPCRDMA_NAK_RNR],
-             plural(a->naks[RPCRDMA_NAK_RNR]), (unsigned)c->pub.number);
+             plural(a->naks[RPCRDMA_NAK_RNR]), (unsigned)c->pub.number, why);
 }
 
 static bool concerns(const struct report_cause *cause)

@@ -5,6 +5,7 @@ import unittest
 from conversation import ConversationTest
 from iwarp_talk import RST
 import cm
+import roce
 import rule_talk
 import rules_header
 import rules_iwarp
@@ -12,6 +13,7 @@ import rules_transport
 
 MS, SECOND = 10**6, 10**9
 DATA = 8192
+PATH_MTU = 14 + 20 + 8 + 12 + 8 + 24 + 50  # of a REQ: behind Ethernet, IPv4, UDP, BTH, DETH and the MAD's header
 
 
 def close(one, closes):
@@ -162,24 +164,55 @@ class Held(ConversationTest):
 
     def test_not_ready_for_reads(self):
         """An RDMA Read that is refused so takes no buffer for messages; both may be."""
-        def talk(c, _, call):
-            chunk = c.memory.read_chunk(len(rule_talk.rpc_call(0, rule_talk.NFS, rule_talk.WRITE, c.write_arguments(512))), 512)
-            xid = c.call(rule_talk.WRITE, c.write_arguments(512), read=chunk)
-            if call:
-                c.not_ready(True)
+        chunks = []
+
+        def offer(c):
+            before = rule_talk.rpc_call(0, rule_talk.NFS, rule_talk.WRITE, c.write_arguments(512))
+            chunks.append(c.memory.read_chunk(len(before), 512))
+
+        def ask(c, **fields):
+            return c.call(rule_talk.WRITE, c.write_arguments(512), read=chunks[-1], **fields)
+
+        def refuse(c):
+            """The Read request, and the response that does not come."""
             psn = c.server.psn
-            c.pull(chunk, rule_talk.data(512))
+            c.pull(chunks[-1], rule_talk.data(512))
             response, request = c.packets.pop(), c.packets[-1]
             rules_transport.nak(c, c.client, psn, rules_transport.RNR)
+            return request, response
+
+        def talk(c, _, call):
+            offer(c)
+            xid = ask(c)
+            if call:
+                c.not_ready(True)
+            request, response = refuse(c)
             c.clock.now += 3 * MS
             c.packets += [one._replace(time_ns=c.clock.tick()) for one in (request, response)]
             c.written(xid, 512)
+
+        def lowered(c, _):
+            """rxe, as the interface takes smaller packets only: the next connection has such."""
+            c.null()
+            offer(c)
+            xid = ask(c)
+            refuse(c)
+            close(c, 'server')
+            at, one = len(c.packets), c.beside(2)
+            one.written(ask(one, xid=xid), 512)
+            request = bytearray(c.packets[at].data)
+            request[PATH_MTU] = request[PATH_MTU] & 0x0f | 2 << 4
+            c.packets[at] = c.packets[at]._replace(data=roce.with_icrc(request))
+        reads = 'The client was not ready for RDMA Reads: 1 RNR Nak on connection 1.'
         one, = self.report(lambda c, _: talk(c, _, False))['causes']
         self.assertEqual(one['cause'], 'receiver-not-ready')
-        self.assertEqual(one['text'], 'The client was not ready for RDMA Reads: 1 RNR Nak on connection 1.')
+        self.assertEqual(one['text'], reads + " Linux' rxe answers so where it cannot send the responses.")
         texts = sorted(one['text'] for one in self.report(lambda c, _: talk(c, _, True))['causes'])
-        self.assertEqual(texts, ['The client was not ready for RDMA Reads: 1 RNR Nak on connection 1.',
+        self.assertEqual(texts, [reads + " Linux' rxe answers so where it cannot send the responses.",
                                  'The server had no buffer for messages: 1 RNR Nak on connection 1.'])
+        one = self.report(lowered)['causes'][0]
+        self.assertEqual(one['text'], reads + ' It could not send the responses: the MTU of an interface was lowered, for connection 2, '
+                         'which took its place, has a path MTU of 512 and not of 1024.')
 
     def test_not_ready(self):
         """A host without buffers, on many connections, is one cause."""
