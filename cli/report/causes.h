@@ -117,6 +117,8 @@ bool report_twice(const struct report_connection *c);
 /* causes_not_ready.c: what was sent towards this end was refused for want of buffers; where that is
  * so on several connections of one host */
 void causes_of_not_ready(struct report *r, const struct report_connection *c, int end);
+/* That ended it, with Calls under way: its sender did not send again what was refused. */
+bool report_ended_not_ready(const struct report_connection *c);
 void causes_of_all_not_ready(struct report *r);
 
 /* causes_refused.c: an end refused a request on it for good: of connections between the same hosts,
@@ -127,10 +129,12 @@ void causes_of_remote_errors(struct report *r);
 /* causes_large.c: large packets do not pass, small ones do: of connections between the same hosts,
  * one cause. Before the others, which look at what it found: */
 void causes_of_black_holes(struct report *r);
-/* A cause of its own tells why it ended: a remote error, or large packets that did not pass. */
+/* A cause of its own tells why it ended: a remote error, a receiver that was not ready, or large
+ * packets that did not pass. */
 static inline bool report_end_told(const struct report_connection *c)
 {
-    return c->large_lost[0] || c->large_lost[1] || report_remote_error(c);
+    return c->large_lost[0] || c->large_lost[1] || report_remote_error(c) ||
+           report_ended_not_ready(c);
 }
 
 /* causes_attempts.c: the server refused to be connected to, and nothing was accepted since. */

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "out/address.h"
 #include "plural.h"
@@ -34,6 +35,58 @@ static void tell_why(const struct report *r, const struct report_connection *c, 
         snprintf(text, 200, " Linux' rxe answers so where it cannot send the responses.");
 }
 
+bool report_ended_not_ready(const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+
+    return ((c->has_path[0] && c->path[0].refused_for_good) ||
+            (c->has_path[1] && c->path[1].refused_for_good)) &&
+           (life->ended != RPCRDMA_ENDED_NOT || life->next != 0) && report_unanswered(c) > 0;
+}
+
+/* Until its Calls were sent again on another one, which tells how long that was. NULL: on none. */
+static const struct report_connection *sent_again(const struct report *r,
+                                                  const struct report_connection *c)
+{
+    GHashTableIter each;
+    gpointer one;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *other = one;
+
+        if (other->trouble.resent > 0 && other->trouble.resent_from == c->pub.number)
+            return other;
+    }
+    return NULL;
+}
+
+/* What that cost, and in words. */
+static void tell_end(const struct report *r, struct report_cause *cause,
+                     const struct report_connection *c)
+{
+    const struct report_connection *next = sent_again(r, c);
+    const struct report_trouble *trouble = next ? &next->trouble : NULL;
+    size_t at = strlen(cause->text);
+    struct report_period away;
+
+    if (!trouble) {
+        snprintf(cause->text + at, sizeof(cause->text) - at, " That ended connection %u.",
+                 (unsigned)c->pub.number);
+        return;
+    }
+    away = (struct report_period){trouble->resent_since_ns, trouble->resent_until_ns,
+                                  trouble->resent_after_ns};
+    report_period_add(&cause->when, &away);
+    cause->time_ns = time_plus(cause->time_ns, trouble->resent_after_ns);
+    snprintf(cause->text + at, sizeof(cause->text) - at,
+             " That ended connection %u: %" PRIu64
+             " Call%s of it %s sent again on connection %u, %.1f s after the first sending.",
+             (unsigned)c->pub.number, trouble->resent, plural(trouble->resent),
+             trouble->resent == 1 ? "was" : "were", (unsigned)next->pub.number,
+             report_seconds(trouble->resent_after_ns));
+}
+
 void causes_of_not_ready(struct report *r, const struct report_connection *c, int end)
 {
     const struct rpcrdma_path *a = &c->path[end];
@@ -54,6 +107,8 @@ void causes_of_not_ready(struct report *r, const struct report_connection *c, in
              cause->of_server ? "server" : "client",
              not_ready(a->naks[RPCRDMA_NAK_RNR], a->not_ready_reads), a->naks[RPCRDMA_NAK_RNR],
              plural(a->naks[RPCRDMA_NAK_RNR]), (unsigned)c->pub.number, why);
+    if (a->refused_for_good && report_ended_not_ready(c))
+        tell_end(r, cause, c);
 }
 
 static bool concerns(const struct report_cause *cause)
@@ -80,7 +135,8 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
 {
     struct report_cause one = *all[0];
     uint64_t naks = 0, reads = 0;
-    char host[ADDRESS_SIZE];
+    char host[ADDRESS_SIZE], away[128] = "";
+    int64_t away_ns;
 
     if (n <= FEW)
         return;
@@ -89,16 +145,26 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
         reads += path_of(all[i])->not_ready_reads;
     }
     report_causes_add_up(&one, all, n);
-    for (guint i = 1; i < n; i++)
-        one.time_ns = time_plus(one.time_ns, all[i]->time_ns);
+    one.time_ns = path_of(all[0])->refused_waited_ns;
+    for (guint i = 1; i < n; i++) {
+        one.time_ns = time_plus(one.time_ns, path_of(all[i])->refused_waited_ns);
+        report_periods_add(&one.when, &all[i]->when);
+    }
+    away_ns = report_periods_ns(&one.when);
+    one.time_ns = time_plus(one.time_ns, away_ns);
+    if (away_ns > 0)
+        snprintf(away, sizeof(away),
+                 " That ended connections, and Calls of theirs were sent again on others: it took "
+                 "%.1f s in all.",
+                 report_seconds(away_ns));
     one.connections = report_causes_connections(all, n);
     host[address_or_name(report_host(&one.of->pub, one.of_server), host)] = '\0';
     snprintf(one.text, sizeof(one.text),
              "The %s %s %s: %" PRIu64
-             " RNR Naks on %s%u connections, the first of them connection %u.",
+             " RNR Naks on %s%u connections, the first of them connection %u.%s",
              one.of_server ? "server" : "client", host, not_ready(naks, reads), naks,
              report_not_looked_at(r) > 0 ? "at least " : "", n,
-             (unsigned)g_array_index(one.connections, uint32_t, 0));
+             (unsigned)g_array_index(one.connections, uint32_t, 0), away);
     report_causes_replace(all, n, &one);
 }
 

@@ -137,7 +137,7 @@ struct report_cause {
     bool given_up; /* unanswered: the client closed the connection, and did not send them again */
     bool of_server;                     /* it was the server, or the way to it; else the client */
     int64_t since_ns, until_ns;         /* of a failure */
-    struct report_periods when;         /* of a slow transfer */
+    struct report_periods when;         /* of a slow transfer; until Calls were sent again */
     bool has_lost;                      /* lost-to-...: of one connection */
     struct report_lost lost;
     const struct report_connection *of; /* NULL: of the whole capture */

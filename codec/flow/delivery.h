@@ -165,6 +165,7 @@ struct rpcrdma_path {
     struct rpcrdma_path_answered answered;
 
     uint64_t not_ready_reads; /* of the RNR Naks: of Read requests, which take no receive buffer */
+    bool refused_for_good;    /* by an RNR Nak, and nothing of it came again since */
 
     uint64_t spurious; /* of the retransmitted: it had arrived, as TCP's receiver says (RFC 2883),
                         * or came with all its copies at once */

@@ -212,7 +212,8 @@ class Held(ConversationTest):
                                  'The server had no buffer for messages: 1 RNR Nak on connection 1.'])
         one = self.report(lowered)['causes'][0]
         self.assertEqual(one['text'], reads + ' It could not send the responses: the MTU of an interface was lowered, for connection 2, '
-                         'which took its place, has a path MTU of 512 and not of 1024.')
+                         'which took its place, has a path MTU of 512 and not of 1024. That ended connection 1: 1 Call of it was sent again on '
+                         'connection 2, 0.0 s after the first sending.')
 
     def test_not_ready(self):
         """A host without buffers, on many connections, is one cause."""
@@ -229,6 +230,30 @@ class Held(ConversationTest):
         one, = causes
         self.assertEqual((one['count'], one['rpcs'], one['connections']), (7, 7, list(range(1, 8))))
         self.assertIn(' had no buffer for messages: 7 RNR Naks on 7 connections, the first of them connection 1.', one['text'])
+
+    def test_not_ready_for_good(self):
+        """Linux' client does not try again behind an RNR Nak: it asks on another connection, which is no failure of the path, nor
+        a storm of connections."""
+        def talk(c, _, n):
+            c.null()
+            for number in range(1, n + 2):
+                one = c if number == 1 else c.beside(number)
+                xid = one.call(rule_talk.NULL, xid=0x1000)
+                if number > n:
+                    one.reply(xid)
+                    break
+                c.packets.pop()
+                rules_transport.nak(one, one.server, one.client.psn - 1, rules_transport.RNR)
+                close(one, 'client')
+                c.clock.now += SECOND // 2
+        for n, words in ((1, 'RNR Nak on connection 1. That ended connection 1: 1 Call of it was sent again on connection 2, 0.5 s '
+                             'after'),
+                         (5, 'RNR Naks on 5 connections, the first of them connection 1. That ended connections, and Calls of '
+                             'theirs were sent again on others: it took 2.5 s in all.')):
+            cause, = self.report(lambda c, _, n=n: talk(c, _, n))['causes']
+            self.assertEqual((cause['cause'], cause['confidence']), ('receiver-not-ready', 'high'))
+            self.assertIn(words, cause['text'])
+            self.assertAlmostEqual(cause['cost_ns'], n * SECOND // 2, delta=10 * MS)
 
     def test_reply_not_taken(self):
         """What the server sends does not come to the client, whose next Call comes to the server 3 s later: the Replies to both were
