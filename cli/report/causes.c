@@ -10,6 +10,7 @@
 #include "each.h"
 #include "out/connection.h"
 #include "plural.h"
+#include "report/reads_alone.h"
 #include "times.h"
 
 static const char *const names[N_CAUSES] = {
@@ -441,6 +442,7 @@ void report_decide(struct report *r)
     causes_of_all_lost(r);
     causes_of_unanswered(r);
     causes_of_breaks(r);
+    causes_of_reads_alone(r);
     causes_of_damage(r);
     causes_of_slow_ends(r);
     causes_of_before(r);

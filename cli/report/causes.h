@@ -103,6 +103,10 @@ struct report_beside report_look_beside(const struct report *r, const struct rep
                                         const struct report_connection *failed, int64_t since_ns,
                                         int64_t until_ns, char text[REPORT_BESIDE_ROOM]);
 
+/* Of all connections of the hosts of this one, this one, too; "": none had Calls answered. */
+void report_look_hosts(const struct report *r, const struct report_connection *c, int64_t since_ns,
+                       int64_t until_ns, char text[REPORT_BESIDE_ROOM]);
+
 /* causes_one_way.c: of some connections the capture lacks one direction. told: that it does of all
  */
 void causes_of_one_way(struct report *r, bool told);

@@ -193,3 +193,13 @@ struct report_beside report_look_beside(const struct report *r, const struct rep
         tell_others(by.others, text);
     return by;
 }
+
+void report_look_hosts(const struct report *r, const struct report_connection *c, int64_t since_ns,
+                       int64_t until_ns, char text[REPORT_BESIDE_ROOM])
+{
+    guint n = report_answered_beside(r, c, since_ns, until_ns) + answered(c, since_ns, until_ns);
+
+    text[0] = '\0';
+    if (n > 0)
+        tell_same_hosts(n, "all that time", text);
+}

@@ -9,6 +9,7 @@
 #include "report/attempts.h"
 #include "report/later.h"
 #include "report/opened.h"
+#include "report/reads_alone.h"
 #include "rule_set.h"
 #include "times.h"
 #include "wire/cursor.h"
@@ -160,6 +161,8 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
     if (r->place != 0)
         note_place(r);
     report_opened_op(r, op);
+    if (!path)
+        report_reads_alone_op(r, op);
     if (!missed && !refuses && (!path || path->retransmitted == 0))
         return;
     connection = pipeline_connection(r->pipeline, op);

@@ -51,6 +51,7 @@ void report_keeping_end(struct report *r)
     g_sequence_free(r->busy);
     report_attempts_end(r);
     report_opened_end(r);
+    g_free(r->reads_alone);
     report_acked_free(r->acked);
     g_free(r->gone);
     g_hash_table_destroy(r->connections);

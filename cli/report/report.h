@@ -210,6 +210,7 @@ struct report {
     struct report_gone *gone; /* the last of these, by number % REPORT_GONE; NULL: none yet */
     struct report_attempts *attempts;
     GHashTable *opened;          /* see opened.h */
+    struct report_read_alone *reads_alone; /* see reads_alone.h; NULL: none yet */
     struct report_acked *acked;  /* see acked.h */
     guint attempts_counted;      /* of those that gave way: causes count them all the same */
     uint32_t n_connections;      /* that there are: the highest number */

@@ -281,6 +281,33 @@ class Midway(ConversationTest):
         report = self.report(lambda c, _: self.begun(c), '--slow', '20000')
         self.assertEqual(report['causes'], [])
 
+    def reads_alone(self, times, answered=False, hosts=None):
+        """The capture begins when the server's RDMA Read is sent, which comes again every 2 s, beside other RPCs."""
+        def talk(c, _):
+            c.write((512,), pulled=False)
+            chunk = c.memory.read_chunk(0, 512)
+            c.pull(chunk, rule_talk.data(512))
+            request, response = c.packets[-2:]
+            del c.packets[:]
+            other = rule_talk.Conversation(c.packets, number=2, clock=c.clock, hosts=hosts or c.hosts)
+            for _ in range(times):
+                c.packets += [one._replace(time_ns=c.clock.tick()) for one in (request, response)[:1 + answered]]
+                for _ in range(20):
+                    c.clock.now += SECOND // 10
+                    other.null()
+        return self.report(talk)
+
+    def test_reads_alone(self):
+        """A queue pair of which nothing else passes any more, beside others of the same hosts."""
+        cause, = self.reads_alone(5)['causes']
+        self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'))
+        self.assertIn('192.0.2.11 did not answer an RDMA Read of 192.0.2.1, which was sent to its queue pair 33 5 times within 8.0 s.'
+                      ' RPCs of the same two hosts were answered all that time on 1 other connection:', cause['text'])
+        self.assertAlmostEqual(cause['cost_ns'], 8 * SECOND, delta=SECOND // 10)
+        for report in (self.reads_alone(3), self.reads_alone(5, answered=True),
+                       self.reads_alone(5, hosts=('192.0.2.12', rule_talk.SERVER))):
+            self.assertEqual(report['verdict'], 'healthy', report['causes'])
+
 
 if __name__ == '__main__':
     unittest.main()
