@@ -92,6 +92,7 @@ struct loss {
     int64_t waited_ns, longest_ns;
     uint64_t asked; /* Read requests that came again, with no Nak and no timeout: a later response
                        came */
+    uint64_t reordered; /* that came late here */
     /* many of these are missing here, too, and not only damaged: that is no other order */
     bool gaps, all_passed;
 };
@@ -121,6 +122,7 @@ static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_
 
     if (loss.naks == 0 && loss.timeouts == 0)
         loss.asked = back->asked_again;
+    loss.reordered = a->reordered;
     loss.longest_ns = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), loss.waited_ns);
     return loss;
 }
@@ -147,6 +149,11 @@ static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *c
     if (tcp)
         snprintf(cause->against, sizeof(cause->against),
                  "TCP retransmits what comes out of order by far, too");
+    else if (loss->asked > 0 && loss->reordered > 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "%" PRIu64 " packet%s came late here: responses that come out of order are asked "
+                 "for again, too",
+                 loss->reordered, plural(loss->reordered));
     else if (loss->asked > 0)
         snprintf(cause->against, sizeof(cause->against),
                  "responses that come out of order behind the place of capture, or damaged "
@@ -201,9 +208,10 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     report_tell_lost(&cause->lost, loss.waited_ns, tcp, told);
     if (loss.asked > 0)
         snprintf(asked, sizeof(asked),
-                 " Responses to RDMA Reads were lost: with later ones there, it sent %" PRIu64
+                 " Responses to RDMA Reads %s: with later ones there, it sent %" PRIu64
                  " Read request%s again.",
-                 loss.asked, plural(loss.asked));
+                 loss.reordered > 0 ? "came late, or were lost" : "were lost", loss.asked,
+                 plural(loss.asked));
     snprintf(cause->text, sizeof(cause->text),
              "Packets towards the %s%s were lost on the network: %s (connection %u).%s",
              end_called(known, server),

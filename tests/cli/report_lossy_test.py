@@ -45,9 +45,9 @@ class Lossy(ConversationTest):
 class Responses(ConversationTest):
     def test_asked_again(self):
         """The second of three responses to a Read is lost, and the server asks for it and the third again: at once, where the
-        third came; after 2 s, where that was lost, too."""
-        for timer in (False, True):
-            def talk(c, _, timer=timer):
+        third came; after 2 s, where that was lost, too. Or it came late."""
+        for timer, late in ((False, False), (True, False), (False, True)):
+            def talk(c, _, timer=timer, late=late):
                 c.null()
                 c.write((3072,))
                 request, _, middle, last, *behind = c.packets[-6:]
@@ -59,16 +59,20 @@ class Responses(ConversationTest):
                     c.clock.now += 2 * SECOND
                 else:
                     c.packets.append(last)
+                if late:
+                    c.packets.append(middle._replace(time_ns=last.time_ns + 1000))
                 c.clock.now += 10**6
                 for one in (request._replace(data=roce.with_icrc(again)), middle, last, *behind):
                     c.packets.append(one._replace(time_ns=c.clock.tick()))
                 c.null()
-            with self.subTest(timer=timer):
-                cause, = self.report(talk)['causes']
+            with self.subTest(timer=timer, late=late):
+                cause, *others = self.report(talk)['causes']
+                self.assertEqual([one['cause'] for one in others], ['reordered'] * late)
                 self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-server', 'medium'))
-                self.assertEqual('with later ones there, it sent 1 Read request again' in cause['text'], not timer)
+                self.assertEqual('Reads were lost: with later ones there, it sent 1 Read request again' in cause['text'], not timer and not late)
                 self.assertEqual('or answers to them' in cause['text'], timer)
-                self.assertIn('no Nak was seen' if timer else 'out of order behind', cause['against'])
+                self.assertIn('no Nak was seen' if timer else '1 packet came late here' if late else 'out of order behind',
+                              cause['against'])
 
 
 class Congestion(ConversationTest):
