@@ -76,13 +76,26 @@ const char *report_maybe_too_large(const struct report_connection *from)
 /* Its Acks came late: it stood still, or the way to it. */
 static const char stood_still[] = "its host stood still, or the way to it (stalled-end)";
 
-static const char *maybe_not(const struct report_connection *from)
+/* It had the same Call on a connection before, and asked for its data. */
+static const char still_waits[] =
+    "it may still have waited for the Call's data, for which it had asked on the connection before";
+
+static bool waits_for_data(const struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *before = report_numbered(r, c->trouble.resent_from);
+
+    return before && before->trouble.asked_frame != 0;
+}
+
+static const char *maybe_not(const struct report *r, const struct report_connection *from)
 {
     int server = report_server_end(&from->pub);
     bool stood = report_stood_silent(from, server) ||
                  (from->has_path[server] && from->path[server].late_longest_ns >= SECOND);
 
-    return stood ? stood_still : report_maybe_too_large(from);
+    if (stood)
+        return stood_still;
+    return waits_for_data(r, from) ? still_waits : report_maybe_too_large(from);
 }
 
 static void blame(struct report_cause *cause, const char *maybe)
@@ -92,8 +105,9 @@ static void blame(struct report_cause *cause, const char *maybe)
     g_strlcpy(cause->text + n,
               maybe == too_large
                   ? " The server is at fault, or its large packets are lost on the way."
-              : maybe ? " The server is at fault, or its host, or the way to it."
-                      : " The server is at fault, not the path.",
+              : maybe == still_waits ? " The server is at fault, or data to it was lost on the way."
+              : maybe                ? " The server is at fault, or its host, or the way to it."
+                                     : " The server is at fault, not the path.",
               sizeof(cause->text) - n);
     g_strlcpy(cause->against, maybe ? maybe : "", sizeof(cause->against));
 }
@@ -109,7 +123,7 @@ bool causes_of_held_calls(struct report *r, const struct report_connection *c)
     if (!report_held_again(r, c))
         return false;
     own = &from->trouble.unanswered[REPORT_FORWARD];
-    maybe = maybe_not(from);
+    maybe = maybe_not(r, from);
     /* those that were sent again had no answer, whatever the capture lacks */
     held = MIN(own->held, c->trouble.resent);
     cause = report_cause_add(r, CAUSE_UNANSWERED, maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
@@ -136,6 +150,17 @@ static bool concerns(const struct report_cause *cause)
 static int compare_servers(const struct report_cause *a, const struct report_cause *b)
 {
     return report_compare_hosts(a->of, b->of, true);
+}
+
+/* NULL: nothing speaks against it. */
+static const char *of_text(const char *maybe)
+{
+    const char *const all[] = {too_large, stood_still, still_waits};
+
+    for (size_t i = 0; maybe && i < sizeof(all) / sizeof(*all); i++)
+        if (strcmp(maybe, all[i]) == 0)
+            return all[i];
+    return NULL;
 }
 
 /* One Call that hangs is sent again on one connection after the other. */
@@ -167,7 +192,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
              report_not_looked_at(r) > 0 ? "at least " : "", n,
              clients > 1 ? "clients" : "the client", (unsigned)first, report_seconds(one.time_ns),
              (unsigned)longest->of->pub.number);
-    blame(&one, !maybe ? NULL : strcmp(maybe, too_large) == 0 ? too_large : stood_still);
+    blame(&one, of_text(maybe));
     report_causes_replace(all, n, &one);
 }
 
@@ -241,6 +266,10 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
 
     if (report_one_way(c) || (from && report_one_way(from)))
         return "one direction only was captured: the server may not have answered";
+    if (from && from->trouble.asked_frame != 0 && has_held(from))
+        return "the server had them, and asked for data, none of which came to the place of "
+               "capture: the way from the client may only have lost large packets (an MTU black "
+               "hole)";
     if (from && from->pub.life.ended == RPCRDMA_ENDED_NOT && has_held(from))
         return "the server's host acknowledged them: the server may not have answered";
     if (from && from->pub.carrier == RPCRDMA_CARRIER_IWARP && from->has_path[1 - server] &&

@@ -212,6 +212,7 @@ struct report_trouble {
      * first was sent; 0: there is none */
     uint32_t offered;
     int64_t offered_since_ns;
+    uint64_t asked_frame; /* the first request for data of a Call, of which none came. 0: none */
     uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
     uint64_t small_in_chunks;       /* messages of 4096 bytes or less, that did not go inline */

@@ -263,6 +263,17 @@ static void note_offered(struct report_tally *tally, const struct rpcrdma_transa
     trouble->offered = MAX(trouble->offered, (uint32_t)MIN(t->write_chunk_room, UINT32_MAX));
 }
 
+/* The server works on such a Call: it asked for its data. */
+static void note_asked(struct report_tally *tally, const struct rpcrdma_transaction *t)
+{
+    bool moved = t->read_chunk_length + t->write_chunk_length + t->reply_chunk_length > 0;
+
+    if (t->call_frame == 0 || t->reply_frame != 0 || t->reverse || t->rdma_first_frame == 0 ||
+        moved || (tally->trouble && tally->trouble->asked_frame != 0))
+        return;
+    report_trouble(tally)->asked_frame = t->rdma_first_frame;
+}
+
 /* The connection was there when the capture began, and this is slow. Of others nothing is kept:
  * where the capture begins in the middle, most connections have such Replies. */
 static bool begun_slowly(const struct report *r, const struct rpcrdma_connection *c,
@@ -319,6 +330,7 @@ void report_note_connection(struct report *r, const struct rpcrdma_transaction *
     tally->rpcs++;
     note_moved(tally, t);
     note_offered(tally, t);
+    note_asked(tally, t);
     note_no_call(r, tally, t);
     note_answered(r, tally, t);
     note_unanswered(r, tally, t);

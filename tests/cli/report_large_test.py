@@ -152,6 +152,37 @@ class Waits(ConversationTest):
             self.assertEqual({'connection-failed', 'lost-to-server'} <= names, times > 0, causes)
             self.assertEqual('path was not down' in str(causes), False, causes)
 
+    def test_asked_in_vain(self):
+        """The server asked for the data, none of which came to it. Then it did not answer the same Call on another connection: it may
+        have waited still."""
+        def talk(c, _, moved):
+            at = len(rule_talk.rpc_call(0, rule_talk.NFS, rule_talk.WRITE, c.write_arguments(DATA)))
+            chunk = c.memory.read_chunk(at, DATA)
+            for number in (1, 2, 3):
+                one = c if number == 1 else c.beside(number)
+                one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+                if number == 1:
+                    one.null()
+                one.call(rule_talk.WRITE, c.write_arguments(DATA), xid=0x1000, read=chunk)
+                if number == 1 and not moved:
+                    request = struct.pack('>IQIIQ', 1, 0, DATA, int(chunk[0]['handle'], 16), int(chunk[0]['offset'], 16))
+                    one.talk.give(one.server, untagged(READ_REQUEST, 1, 1, 0, request))
+                elif number != 2:
+                    one.pull(chunk, rule_talk.data(DATA))
+                if number == 3:
+                    one.reply(0x1000, bytes(8))
+                    break
+                c.clock.now += 60 * SECOND
+                if number == 2:
+                    one.talk.disconnect()
+        for moved in (False, True):
+            causes = {one['cause']: one for one in self.report(lambda c, _, moved=moved: talk(c, _, moved))['causes']}
+            held, failed = causes['unanswered'], causes['connection-failed']
+            self.assertEqual(held['confidence'], 'high' if moved else 'medium', held)
+            self.assertEqual('The server is at fault, or data to it was lost on the way.' in held['text'], not moved)
+            self.assertEqual('for which it had asked on the connection before' in held.get('against', ''), not moved)
+            self.assertEqual('none of which came to the place of capture' in failed['against'], not moved)
+
 
 class Behind(ConversationTest):
     """A receiver says by SACK (RFC 2018) what arrived behind that which did not."""
