@@ -44,6 +44,9 @@ bool report_nothing_listened(const struct rpcrdma_connection *c);
  * nothing on it: no Call had reached what answers. */
 bool report_never_set_up(const struct report_connection *c);
 
+/* RFC 5044 section 7.1.2: TCP is open, and what the client said first has no answer. */
+bool report_mpa_unanswered(const struct report_connection *c);
+
 /* causes_overtaken.c: the connection that had its last Call answered before that came here; NULL:
  * there is none. */
 const struct report_connection *report_overtaken(const struct report *r,

@@ -162,13 +162,21 @@ static void add_left(struct report *r, const struct report_connection *c,
                  : "no Call was seen on both; what was sent meanwhile was not captured");
 }
 
+/* The one before was never set up: `causes_of_slow_set_up` tells of it. */
+static bool before_failed(const struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *was = report_numbered(r, c->pub.life.previous);
+
+    return was && report_mpa_unanswered(was);
+}
+
 void causes_of_left(struct report *r, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     const struct report_restart restart = stale_answers(c);
     struct report_tried tried;
 
-    if (c->trouble.resent > 0 || !life->has_down || life->down_ns < SECOND ||
+    if (c->trouble.resent > 0 || !life->has_down || life->down_ns < SECOND || before_failed(r, c) ||
         report_server_was_down(r, c))
         return;
     tried = report_look_attempts(r, report_numbered(r, life->previous));

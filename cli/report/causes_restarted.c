@@ -265,8 +265,9 @@ bool report_server_was_down(struct report *r, const struct report_connection *c)
     const struct report_before before = report_before(r, c);
     const struct report_connection *was = before.was;
 
-    if (before.refused == 0 && (!was || !report_closed_by_server(&was->pub) ||
-                                report_end_told(was) || client_was_silent(was)))
+    if (before.refused == 0 &&
+        (!was || !report_closed_by_server(&was->pub) || report_mpa_unanswered(was) ||
+         report_end_told(was) || client_was_silent(was)))
         return false;
     if (was)
         add_down(r, was, c, before.refused, before.unseen);

@@ -52,18 +52,37 @@ void causes_of_late_set_up(struct report *r, const struct report_connection *c)
              "the server's connection manager may have had the RTU, and been slow to take it");
 }
 
-/* RFC 5044 section 7.1.2: TCP is open, and what the client said first has no answer. 0: not so. */
-static int64_t mpa_unanswered_ns(const struct report *r, const struct report_connection *c)
+bool report_mpa_unanswered(const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     int client = 1 - report_server_end(&c->pub);
+
+    return c->pub.carrier == RPCRDMA_CARRIER_IWARP && life->requests > 0 &&
+           life->established_frame == 0 && c->pub.messages == 0 && !report_refused(&c->pub) &&
+           !connection_unanswered(&c->pub) && c->has_path[client] && c->path[client].packets > 0;
+}
+
+/* For how long; 0: not so. */
+static int64_t mpa_unanswered_ns(const struct report *r, const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
     int64_t until_ns = life->ended != RPCRDMA_ENDED_NOT ? life->ended_ns : report_now_ns(r);
 
-    if (c->pub.carrier != RPCRDMA_CARRIER_IWARP || life->requests == 0 ||
-        life->established_frame != 0 || c->pub.messages > 0 || report_refused(&c->pub) ||
-        connection_unanswered(&c->pub) || !c->has_path[client] || c->path[client].packets == 0)
-        return 0;
-    return MAX(time_less(until_ns, c->pub.first_time_ns), 0);
+    return report_mpa_unanswered(c) ? MAX(time_less(until_ns, c->pub.first_time_ns), 0) : 0;
+}
+
+/* How often the client's MPA Request came, as nothing acknowledged it; "": once, or twice. */
+static void tell_request(const struct report_connection *c, char *text, size_t size)
+{
+    int server = report_server_end(&c->pub);
+    const struct rpcrdma_path *path = &c->path[server];
+
+    text[0] = '\0';
+    if (c->has_path[server] && path->retransmitted > 1)
+        snprintf(text, size,
+                 " The Request was sent %" PRIu64
+                 " times: it did not come to the server, or its Acks not to the place of capture.",
+                 path->retransmitted + 1);
 }
 
 static void mpa_unanswered(struct report *r, const struct report_connection *c, int64_t ns)
@@ -74,15 +93,17 @@ static void mpa_unanswered(struct report *r, const struct report_connection *c, 
                             ? "the server closed the connection"
                             : "the client closed the connection";
     struct report_cause *cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
+    char request[200];
 
     cause->time_ns = ns;
     cause->frame = c->pub.first_frame;
+    tell_request(c, request, sizeof(request));
     report_cause_lasted(cause, REPORT_FAILED_ATTEMPTS, c->pub.first_time_ns,
                         time_plus(c->pub.first_time_ns, ns));
     snprintf(cause->text, sizeof(cause->text),
              "Connection %u was not set up: the server's host accepted TCP, and no Reply to the "
-             "client's MPA Request came in %.1f s, until %s.",
-             (unsigned)c->pub.number, report_seconds(ns), until);
+             "client's MPA Request came in %.1f s, until %s.%s",
+             (unsigned)c->pub.number, report_seconds(ns), until, request);
     snprintf(cause->against, sizeof(cause->against),
              "the server may have been slow to answer, or its Reply was lost before the place of "
              "capture");

@@ -85,6 +85,36 @@ class SetUp(ConversationTest):
         self.assertAlmostEqual(cause['cost_ns'], 10 * SECOND, delta=SECOND / 10)
         self.assertEqual(self.request(SECOND // 2, False), [])
 
+    def test_request_lost(self):
+        """It comes again and again, until the server closes the connection (Linux: after 5 s): no restart of the server's."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            c.null()
+            c.talk.disconnect()
+            one = c.beside(2)
+            one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+            one.begin()
+            while not one.packets[-1].data[54:].startswith(b'MPA ID Req Frame'):
+                one.packets.pop()  # its Ack, the Reply, and the Ack of that
+            one.server.psn -= 20 + len(one.private[1])
+            for number in range(5):
+                one.clock.now += 200 * MS << number
+                one.packets.append(one.packets[-1]._replace(time_ns=one.clock.tick()))
+            length = len(one.packets[-1].data) - 54
+            one.client.psn -= length  # the server does not acknowledge it
+            one.talk.segment(one.server, flags=FIN | ACK)
+            one.client.psn += length
+            one.talk.segment(one.client, flags=FIN | ACK)
+            one.talk.segment(one.server, flags=RST)
+            c.clock.now += 3 * SECOND
+            one = c.beside(3)
+            one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+            one.null()
+        cause, = self.report(talk)['causes']
+        self.assertEqual((cause['cause'], cause['connection']), ('connection-failed', 2))
+        self.assertIn('until the server closed the connection. The Request was sent 6 times: it did not come to the server, or its Acks '
+                      'not to the place of capture.', cause['text'])
+
     def test_late_reply(self):
         cause, = self.request(3 * SECOND, True)
         self.assertEqual((cause['cause'], cause['confidence'], cause['connection']), ('connection-failed', 'medium', 2))
