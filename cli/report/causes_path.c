@@ -246,8 +246,11 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
              end_called(known, to_server), passed ? "behind" : "before", timeouts, plural(timeouts),
              report_seconds(time_ns),
              passed ? "acknowledged"
-             : tcp  ? "received, as the receiver says (D-SACK, RFC 2883),"
-                    : "answered by a Reply or RDMA",
+             : a->unheard_timeouts > 0
+                 ? "received, as it was acknowledged long after the last copy, which no answer "
+                   "followed,"
+             : tcp ? "received, as the receiver says (D-SACK, RFC 2883),"
+                   : "answered by a Reply or RDMA",
              (unsigned)c->pub.number);
     snprintf(cause->against, sizeof(cause->against), "%s",
              passed ? "the end that they were sent to may have stood still, or have got them late "

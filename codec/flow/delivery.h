@@ -188,6 +188,9 @@ struct rpcrdma_path {
     uint64_t silent_again, silent_timeouts;
     int64_t silent_waited_ns;
 
+    uint64_t unheard_timeouts; /* of served_timeouts: TCP, as an acknowledgement shows that passed
+                                * long after the last copy */
+
     /* TCP: the longest time of a second or more without anything new, behind which its sender began
      * anew with one segment, and awaited the acknowledgement, as when its timer ended: what it sent
      * meanwhile was lost before the place of capture. How often that was so, and that segment */

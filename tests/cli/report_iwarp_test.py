@@ -159,8 +159,9 @@ class StoodStill(ConversationTest):
         for arguments in ((0,), (1,), (4, SECOND // 4)):
             self.assertNotIn('came all at once', str(self.at_once(*arguments)))
 
-    def silent(self, nap_ns):
-        """A Reply is sent again without an Ack, 1.5 s in all, and then no more, until the client's next Call acknowledges it."""
+    def silent(self, nap_ns, each=False):
+        """A Reply is sent again without an Ack, 1.5 s in all, and then no more, until the client's next Call acknowledges it. each: the
+        client says of each copy that it has it twice (D-SACK)."""
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
             for _ in range(4):
@@ -172,6 +173,11 @@ class StoodStill(ConversationTest):
                 c.clock.now += after
                 c.packets.append(reply._replace(time_ns=c.clock.tick()))
             c.clock.now += nap_ns
+            size = len(reply.data) - 54
+            block = struct.pack('>BBBBII', 1, 1, 5, 10, c.server.psn - size, c.server.psn)
+            for options in (b'', block, block, block) if each else ():
+                c.clock.now += 10 * MS
+                c.talk.segment(c.client, options=options)
             for _ in range(4):
                 c.null()
             c.talk.disconnect()
@@ -184,7 +190,18 @@ class StoodStill(ConversationTest):
         self.assertIn('The client, or the way to it or back, stood still for 51.4 s on connection 1: nothing came from it, though what '
                       'was sent to it', cause['text'])
         self.assertIn('for the last 50.0 s of it nothing was sent again: the server, whose timer', cause['against'])
-        self.assertEqual([one['cause'] for one in self.silent(SECOND)], ['lost-to-client'])
+
+    def test_acks_lost(self):
+        """A receiver answers each copy at once, or half a second later (RFC 1122): what it sent was lost on its way. What it says of each
+        copy in the end shows that it stood still."""
+        cause, = self.silent(SECOND)
+        self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-server', 'medium'))
+        self.assertIn('Acks towards the server were lost on the network, before the place of capture: 3 timeouts, 1.400 s in all, after '
+                      'which what had been received, as it was acknowledged long after the last copy, which no answer followed, was '
+                      'retransmitted', cause['text'])
+        self.assertEqual([one['cause'] for one in self.silent(SECOND // 5)], ['lost-to-client'])
+        cause, = self.silent(SECOND, each=True)
+        self.assertEqual(cause['cause'], 'stalled-end')
 
 
 class Restart(ConversationTest):

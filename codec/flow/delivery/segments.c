@@ -67,6 +67,7 @@ static void each_answered(struct rare *rare)
 
     path->served_timeouts -= rare->spurious.served;
     path->served_timeout_ns -= rare->spurious.served_ns;
+    path->unheard_timeouts -= rare->spurious.unheard;
     path->late_timeouts += rare->spurious.served;
     path->late_timeout_ns += rare->spurious.served_ns;
     delivery_answered_late(path, rare->spurious.first_frame, rare->spurious.first_ns,
@@ -83,9 +84,36 @@ static void count_served(struct rare *rare, const struct transmission *t,
     rare->path.served_timeout_ns += rare->spurious.ns;
     rare->spurious.served = t ? rare->spurious.timeouts : 0;
     rare->spurious.served_ns = rare->spurious.ns;
+    rare->spurious.unheard = 0;
     rare->spurious.first_frame = t ? t->first_frame : 0;
     rare->spurious.first_ns = t ? t->first_ns : 0;
     rare->spurious.answered_ns = segment->time_ns;
+}
+
+/* RFC 1122 section 4.2.3.2: each copy is answered within that. */
+#define ANSWER_NS (SECOND / 2)
+
+/* One of the copies had arrived, and this acknowledgement answers none of them: those that did were
+ * lost before they came here. */
+static void answered_unheard(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
+                             uint64_t through)
+{
+    struct rare *rare = d->rare;
+    const struct transmission *t;
+
+    if (!rare || rare->spurious.timeouts < 2 || rare->spurious.first < d->through ||
+        rare->spurious.first >= through || segment->twice != segment->twice_end)
+        return;
+    t = transmission_at(d, rare->spurious.first);
+    if (!t || t->last > through || segment->time_ns - t->last_ns < ANSWER_NS + d->fastest_ns)
+        return;
+    count_served(rare, t, segment);
+    rare->spurious.unheard = rare->spurious.timeouts;
+    rare->path.unheard_timeouts += rare->spurious.unheard;
+    rare->path.spurious += rare->spurious.timeouts;
+    rare->spurious.counted = rare->spurious.timeouts; /* D-SACKs may follow, of each */
+    rare->spurious.timeouts = 0;
+    rare->spurious.ns = 0;
 }
 
 /*
@@ -360,8 +388,8 @@ static bool answered(struct flow_delivery *d, const struct rpcrdma_tcp_segment *
 bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
                            struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment)
 {
+    bool unheard = false, open;
     uint64_t through;
-    bool open;
 
     count(memory, d, segment);
     if (segment->len > 0 && d->started &&
@@ -372,7 +400,7 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     if (d->repeating && segment->len > 0)
         delivery_segment_again(memory, d, back, segment);
     if (back && back->unheard)
-        delivery_segment_heard(back, segment->time_ns);
+        unheard = delivery_segment_heard(back, segment->time_ns);
     if (!back || !segment->has_ack)
         return false;
     if (segment->window == 0 && delivery_rare(memory, back))
@@ -385,6 +413,8 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     lacking(back, segment, through);
     if (segment->n_arrived > 0)
         delivery_segment_arrived(back, segment, through);
+    if (unheard)
+        answered_unheard(back, segment, through);
     open = twice_open(back);
     if (segment->twice != segment->twice_end)
         arrived_twice(back, segment);

@@ -76,11 +76,14 @@ static bool overdue(const struct silent *silent, int64_t time_ns)
            since >= 5 * LONG_NS;
 }
 
-RPCRDMA_RARE void delivery_segment_heard(struct flow_delivery *d, int64_t time_ns)
+RPCRDMA_RARE bool delivery_segment_heard(struct flow_delivery *d, int64_t time_ns)
 {
-    if (d->rare && !overdue(&d->rare->silent, time_ns))
+    bool in_time = d->rare && !overdue(&d->rare->silent, time_ns);
+
+    if (in_time)
         d->rare->silent.since_ns = 0;
     flow_delivery_heard(d, time_ns);
+    return in_time;
 }
 
 enum { COPIES = 4 };

@@ -227,6 +227,7 @@ struct rare {
         bool acked;               /* its acknowledgement had passed */
         uint64_t served; /* of these, counted as such: Acks were lost; and those silences */
         int64_t served_ns;
+        uint64_t unheard;     /* of these, as an acknowledgement alone shows */
         uint64_t first_frame; /* its first transmission, and when it was answered first, then */
         int64_t first_ns, answered_ns;
         uint32_t said; /* what the latest D-SACK named, to know it when captured twice */
@@ -575,11 +576,11 @@ bool delivery_acked_ahead(const struct flow_delivery *d, const struct transmissi
 /* silence.c: this is retransmitted after silence, and was not answered. d->rare is there. */
 void delivery_unheard(struct flow_delivery *d, const struct transmission *t, uint64_t frame,
                       int64_t time_ns);
-/* Of TCP: what was sent towards this end is retransmitted, or it sends something; `back`: what it
- * sent. */
+/* Of TCP: what was sent towards this end is retransmitted, or it sends something (false: when the
+ * sender's timer should have ended once more); `back`: what it sent. */
 void delivery_segment_again(struct flow_memory *memory, struct flow_delivery *d,
                             struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment);
-void delivery_segment_heard(struct flow_delivery *d, int64_t time_ns);
+bool delivery_segment_heard(struct flow_delivery *d, int64_t time_ns);
 /* restart.c: this segment brings bytes that had not passed, before it is taken. */
 void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
                           const struct flow_delivery *back,
