@@ -13,6 +13,8 @@ struct others {
     size_t n;
     struct rpcrdma_net_other entry[OTHERS]; /* the most frequent first */
     struct rpcrdma_net_stats stats;
+    size_t n_unreachable;
+    struct rpcrdma_net_unreachable unreachable[OTHERS];
 };
 
 void others_collect(struct others *others, const struct rpcrdma_net *net);

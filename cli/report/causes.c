@@ -451,6 +451,7 @@ void report_decide(struct report *r)
     incomplete(r);
     causes_of_one_way(r, nothing_both_ways(r));
     causes_of_clocks(r);
+    causes_of_unreachable(r);
     causes_alike(r);
     if (r->n_causes > 1)
         qsort(r->causes, r->n_causes, sizeof(r->causes[0]), costliest);

@@ -157,6 +157,15 @@ const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrdma_net *net)
     return &net->stats;
 }
 
+size_t rpcrdma_net_unreachables(const struct rpcrdma_net *net, struct rpcrdma_net_unreachable *out,
+                                size_t max)
+{
+    size_t n = net->unreachables.n < max ? net->unreachables.n : max;
+
+    memcpy(out, net->unreachables.entry, n * sizeof(*out));
+    return n;
+}
+
 size_t rpcrdma_net_others(const struct rpcrdma_net *net, struct rpcrdma_net_other *out, size_t max)
 {
     return rpcrdma_census_entries(&net->census, out, max);

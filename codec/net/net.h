@@ -150,6 +150,27 @@ RPCRDMA_API const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrd
 RPCRDMA_API size_t rpcrdma_net_others(const struct rpcrdma_net *net, struct rpcrdma_net_other *out,
                                       size_t max);
 
+/* What an ICMP message says was not delivered. */
+enum rpcrdma_unreachable_reason {
+    RPCRDMA_UNREACHABLE_HOST,      /* it, or its network */
+    RPCRDMA_UNREACHABLE_PORT,      /* nothing listens there */
+    RPCRDMA_UNREACHABLE_FORBIDDEN, /* by a firewall */
+};
+
+/* All such messages of one kind: of RoCEv2, and of TCP, whose ever. */
+struct rpcrdma_net_unreachable {
+    enum rpcrdma_unreachable_reason reason;
+    uint8_t protocol;                    /* IP protocol of what was not delivered, */
+    uint16_t port;                       /* and to which port it went */
+    struct rpcrdma_address by, src, dst; /* who says so; of what was not delivered */
+    uint64_t packets, first_frame;
+    int64_t first_ns, last_ns;
+};
+
+/* Of the first sixteen kinds: fills at most max of out, and returns how many. */
+RPCRDMA_API size_t rpcrdma_net_unreachables(const struct rpcrdma_net *net,
+                                            struct rpcrdma_net_unreachable *out, size_t max);
+
 /* A VLAN, or what a tunnel carries: VNI of VXLAN and GENEVE, VSID of NVGRE. */
 struct rpcrdma_network {
     uint16_t vlan, outer_vlan; /* 0: none; `outer_vlan` where there are two tags */

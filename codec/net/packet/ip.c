@@ -3,6 +3,7 @@
 
 enum {
     PROTOCOL_HOP_BY_HOP = 0,
+    PROTOCOL_ICMP = 1,
     PROTOCOL_IPV4 = 4,
     PROTOCOL_TCP = 6,
     PROTOCOL_UDP = 17,
@@ -12,6 +13,7 @@ enum {
     PROTOCOL_FRAGMENT = 44,
     PROTOCOL_GRE = 47,
     PROTOCOL_AH = 51,
+    PROTOCOL_ICMPV6 = 58,
     PROTOCOL_DESTINATION = 60,
     PROTOCOL_L2TP = 115,
     PROTOCOL_MOBILITY = 135,
@@ -101,6 +103,11 @@ static enum rpcrdma_verdict payload(struct rpcrdma_layer *l, uint8_t protocol)
         return rpcrdma_layer_ip(l);
     case PROTOCOL_L2TP:
         return rpcrdma_layer_l2tp_ip(l);
+    case PROTOCOL_ICMP:
+    case PROTOCOL_ICMPV6:
+        if (protocol == (l->family == RPCRDMA_ADDRESS_IPV6 ? PROTOCOL_ICMPV6 : PROTOCOL_ICMP))
+            rpcrdma_unreachable_note(l);
+        return rpcrdma_layer_other(l, RPCRDMA_OTHER_IP_PROTOCOL, protocol);
     default:
         return rpcrdma_layer_other(l, RPCRDMA_OTHER_IP_PROTOCOL, protocol);
     }

@@ -10,6 +10,7 @@
 #include "base/crc.h"
 #include "net/net.h"
 #include "net/packet/census.h"
+#include "net/packet/unreachable.h"
 #include "wire/cursor.h"
 #include "wire/hot.h"
 
@@ -26,6 +27,7 @@ struct rpcrdma_net {
     struct rpcrdma_net_sink sink;
     struct rpcrdma_net_stats stats;
     struct rpcrdma_census census;
+    struct rpcrdma_unreachables unreachables;
     struct rpcrdma_crc *icrc; /* NULL: none of these is wanted: */
     bool check_crc;           /* ICRCs and MPA's CRCs are checked */
     bool icrc_on_request;     /* rpcrdma_net_damaged is asked */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/packet/unreachable.h"
+
+#include <string.h>
+
+#include "net/packet/layer.h"
+
+enum {
+    TYPE_V4 = 3,
+    TYPE_V6 = 1,
+    TOO_BIG = 4, /* a code of ICMP's: not this */
+    HEADER = 8,
+    PORTS = 4,
+    IPV4_BYTES = 20,
+    IPV6_BYTES = 40,
+    TCP = 6,
+    UDP = 17,
+    PORT_ROCE = 4791,
+};
+
+static enum rpcrdma_unreachable_reason reason_of(bool v6, uint8_t code)
+{
+    /* host unreachable, precedence; v6: no route, beyond the scope, address unreachable */
+    static const uint8_t ports[2] = {3, 4},
+                         forbidden[2][5] = {{9, 10, 13, 13, 13}, {1, 5, 6, 6, 6}};
+
+    if (code == ports[v6])
+        return RPCRDMA_UNREACHABLE_PORT;
+    return memchr(forbidden[v6], code, sizeof(forbidden[v6])) ? RPCRDMA_UNREACHABLE_FORBIDDEN
+                                                              : RPCRDMA_UNREACHABLE_HOST;
+}
+
+/* The packet that was not delivered begins with its IP header: whose it was. */
+static bool undelivered(struct rpcrdma_layer *l, bool v6, struct rpcrdma_net_unreachable *one)
+{
+    size_t bytes = v6 ? IPV6_BYTES : IPV4_BYTES, more;
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, bytes, "IP header");
+
+    if (!p || p[0] >> 4 != (v6 ? 6 : 4))
+        return false;
+    one->protocol = v6 ? p[6] : p[9];
+    rpcrdma_layer_address(l->family, v6 ? p + 8 : p + 12, &one->src);
+    rpcrdma_layer_address(l->family, v6 ? p + 24 : p + 16, &one->dst);
+    more = v6 ? 0 : (size_t)(p[0] & 15) * 4;
+    if (more > bytes && !rpcrdma_cursor_take(&l->c, more - bytes, "IP options"))
+        return false;
+    p = rpcrdma_cursor_take(&l->c, PORTS, "ports");
+    if (!p)
+        return false;
+    one->port = rpcrdma_get_be16(p + 2);
+    return one->protocol == TCP || (one->protocol == UDP && one->port == PORT_ROCE);
+}
+
+static bool same(const struct rpcrdma_net_unreachable *a, const struct rpcrdma_net_unreachable *b)
+{
+    return a->reason == b->reason && a->protocol == b->protocol && a->port == b->port &&
+           memcmp(&a->by, &b->by, sizeof(a->by)) == 0 &&
+           memcmp(&a->src, &b->src, sizeof(a->src)) == 0 &&
+           memcmp(&a->dst, &b->dst, sizeof(a->dst)) == 0;
+}
+
+void rpcrdma_unreachable_note(struct rpcrdma_layer *l)
+{
+    struct rpcrdma_unreachables *all = &l->net->unreachables;
+    struct rpcrdma_net_unreachable one = {.packets = 1,
+                                          .first_frame = l->packet->frame,
+                                          .first_ns = l->packet->time_ns,
+                                          .last_ns = l->packet->time_ns};
+    bool v6 = l->family == RPCRDMA_ADDRESS_IPV6;
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, HEADER, "ICMP header");
+
+    if (!p || p[0] != (v6 ? TYPE_V6 : TYPE_V4) || (!v6 && p[1] == TOO_BIG))
+        return;
+    one.reason = reason_of(v6, p[1]);
+    rpcrdma_layer_address(l->family, l->src, &one.by);
+    if (!undelivered(l, v6, &one))
+        return;
+    for (uint32_t i = 0; i < all->n; i++)
+        if (same(&all->entry[i], &one)) {
+            all->entry[i].packets++;
+            all->entry[i].last_ns = one.last_ns;
+            return;
+        }
+    if (all->n < RPCRDMA_UNREACHABLES)
+        all->entry[all->n++] = one;
+}
