@@ -89,6 +89,7 @@ void others_collect(struct others *others, const struct rpcrdma_net *net)
 {
     others->stats = *rpcrdma_net_stats(net);
     others->n = rpcrdma_net_others(net, others->entry, OTHERS);
+    others->n_unresolved = rpcrdma_net_unresolved(net, others->unresolved, OTHERS);
     others->n_unreachable = rpcrdma_net_unreachables(net, others->unreachable, OTHERS);
 }
 

@@ -15,6 +15,8 @@ struct others {
     struct rpcrdma_net_stats stats;
     size_t n_unreachable;
     struct rpcrdma_net_unreachable unreachable[OTHERS];
+    size_t n_unresolved;
+    struct rpcrdma_net_unresolved unresolved[OTHERS];
 };
 
 void others_collect(struct others *others, const struct rpcrdma_net *net);

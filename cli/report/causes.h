@@ -204,7 +204,7 @@ struct report_lasted {
 };
 struct report_lasted report_causes_lasted(struct report_cause *const *all, guint n);
 
-/* causes_unreachable.c: what ICMP says of connections that failed. */
+/* causes_unreachable.c: what ICMP and ARP say of connections that failed, or lost packets. */
 void causes_of_unreachable(struct report *r);
 
 /* causes_alike.c: what is wrong with many connections of a server is one cause. Behind all rules

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Of connections that failed: what ICMP says of them. */
-#include "report/causes.h"
+/* What ICMP and ARP say of connections that failed, and of packets that were lost. */
+#include "report/causes_life.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,17 +55,70 @@ static void tell(const struct rpcrdma_net_unreachable *one, struct report_cause 
     cause->against[0] = '\0';
 }
 
+/* One of its ends asked for the address of the other one in that time, or most of it. */
+static bool asked_for(const struct rpcrdma_net_unresolved *one, const struct report_cause *cause)
+{
+    const struct rpcrdma_connection *c = &cause->of->pub;
+    int64_t ns = time_less(one->until_ns, one->since_ns);
+    bool hosts = false;
+
+    for (int end = 0; end < 2; end++)
+        hosts = hosts || (memcmp(&one->by, &c->end[end].address, sizeof(one->by)) == 0 &&
+                          memcmp(&one->of, &c->end[1 - end].address, sizeof(one->of)) == 0);
+    return hosts && one->requests >= SURE && ns >= SECOND && cause->time_ns >= SECOND &&
+           ns >= cause->time_ns / 2 && one->until_ns >= c->first_time_ns &&
+           time_less(one->since_ns, c->last_time_ns) <= cause->time_ns;
+}
+
+static void tell_asked(const struct rpcrdma_net_unresolved *one, struct report_cause *cause)
+{
+    size_t n = strlen(cause->text);
+    char by[ADDRESS_SIZE], of[ADDRESS_SIZE];
+
+    by[address_or_name(&one->by, by)] = '\0';
+    of[address_or_name(&one->of, of)] = '\0';
+    snprintf(cause->text + n, sizeof(cause->text) - n,
+             " %s asked %" PRIu64
+             " times by ARP for the Ethernet address of %s, from frame %" PRIu64
+             " on, and got no answer for %.1f s: what it has to send there waits for that.",
+             by, one->requests, of, one->first_frame,
+             report_seconds(time_less(one->until_ns, one->since_ns)));
+    if (!one->answered)
+        return; /* answers may not be in the capture */
+    cause->confidence = CONFIDENCE_HIGH;
+    cause->against[0] = '\0';
+}
+
+static void of_neighbours(const struct others *others, struct report_cause *cause)
+{
+    for (size_t n = 0; n < others->n_unresolved; n++)
+        if (asked_for(&others->unresolved[n], cause)) {
+            tell_asked(&others->unresolved[n], cause);
+            break;
+        }
+}
+
+static void of_icmp(const struct others *others, struct report_cause *cause)
+{
+    for (size_t n = 0; n < others->n_unreachable; n++)
+        if (concerns(&others->unreachable[n], cause)) {
+            tell(&others->unreachable[n], cause);
+            break;
+        }
+}
+
 void causes_of_unreachable(struct report *r)
 {
     const struct others *others = &r->pipeline->others;
 
     for (unsigned i = 0; i < r->n_causes; i++) {
         struct report_cause *cause = &r->causes[i];
+        bool failed = cause->id == CAUSE_CONNECTION_FAILED;
 
-        for (size_t n = 0; n < others->n_unreachable && cause->of; n++)
-            if (cause->id == CAUSE_CONNECTION_FAILED && concerns(&others->unreachable[n], cause)) {
-                tell(&others->unreachable[n], cause);
-                break;
-            }
+        if (cause->of && failed)
+            of_icmp(others, cause);
+        if (cause->of && (failed || cause->id == CAUSE_LOST_TO_SERVER ||
+                          cause->id == CAUSE_LOST_TO_CLIENT || cause->id == CAUSE_STALLED))
+            of_neighbours(others, cause);
     }
 }

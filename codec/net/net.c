@@ -166,6 +166,12 @@ size_t rpcrdma_net_unreachables(const struct rpcrdma_net *net, struct rpcrdma_ne
     return n;
 }
 
+size_t rpcrdma_net_unresolved(const struct rpcrdma_net *net, struct rpcrdma_net_unresolved *out,
+                              size_t max)
+{
+    return rpcrdma_neighbours_asked(&net->neighbours, out, max);
+}
+
 size_t rpcrdma_net_others(const struct rpcrdma_net *net, struct rpcrdma_net_other *out, size_t max)
 {
     return rpcrdma_census_entries(&net->census, out, max);

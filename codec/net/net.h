@@ -171,6 +171,20 @@ struct rpcrdma_net_unreachable {
 RPCRDMA_API size_t rpcrdma_net_unreachables(const struct rpcrdma_net *net,
                                             struct rpcrdma_net_unreachable *out, size_t max);
 
+/* ARP: one host asked for the Ethernet address of another, again and again, until it was answered,
+ * or for the last time. */
+struct rpcrdma_net_unresolved {
+    struct rpcrdma_address by, of;
+    uint64_t requests, first_frame;
+    int64_t since_ns, until_ns;
+    bool answered; /* this in the end, or another request: answers are in the capture */
+};
+
+/* The longest time of each pair of hosts, of sixteen pairs that asked most: as
+ * rpcrdma_net_unreachables. */
+RPCRDMA_API size_t rpcrdma_net_unresolved(const struct rpcrdma_net *net,
+                                          struct rpcrdma_net_unresolved *out, size_t max);
+
 /* A VLAN, or what a tunnel carries: VNI of VXLAN and GENEVE, VSID of NVGRE. */
 struct rpcrdma_network {
     uint16_t vlan, outer_vlan; /* 0: none; `outer_vlan` where there are two tags */

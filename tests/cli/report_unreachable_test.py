@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""report of connections that fail, of which ICMP says why: nothing listens there, or a firewall."""
+"""report of connections that fail, or lose packets, of which ICMP or ARP says why: nothing listens there, a firewall forbids it, an
+address is not known."""
 import struct
 import unittest
 
 from conversation import ConversationTest
 from iwarp_talk import IwarpTalk
 import roce
+import rules_iwarp
 
 MS, SECOND = 10**6, 10**9
 UNREACHABLE, PORT, TOO_BIG, PROHIBITED, HOST = 3, 3, 4, 13, 1
@@ -72,6 +74,54 @@ class Unreachable(ConversationTest):
                     c.clock.now += 2 * SECOND
             cause, = self.report(talk)['causes']
             self.assertNotIn('ICMP', cause['text'])
+
+
+class Neighbour(ConversationTest):
+    """A host that does not know the other one's Ethernet address sends nothing, and asks for it (RFC 826)."""
+
+    def asks(self, times=6, answered=True, of=None):
+        """A Reply comes again and again for 6 s as its Acks do not leave the client, which asks meanwhile."""
+        def arp(operation, sender, target, time_ns):
+            ends = bytes(6) + sender + bytes(6) + target
+            return c_packet._replace(data=b'\xff' * 6 + bytes(6) + b'\x08\x06' + bytes((0, 1, 8, 0, 6, 4, 0, operation)) + ends,
+                                     time_ns=time_ns)
+
+        c_packet = None
+
+        def talk(c, _):
+            nonlocal c_packet
+            rules_iwarp.over_iwarp(c)
+            for _ in range(4):
+                c.null()
+            c.packets.pop()
+            c_packet = reply = c.packets[-1]
+            server, client = reply.data[26:30], reply.data[30:34]
+            for number in range(6):
+                c.clock.now += SECOND
+                if number in (0, 1, 3):
+                    c.packets.append(reply._replace(time_ns=c.clock.tick()))
+                if number < times:
+                    c.packets.append(arp(1, client, of or server, c.clock.tick()))
+            if answered:
+                c.packets.append(arp(2, of or server, client, c.clock.tick()))
+            for _ in range(4):
+                c.null()
+            c.talk.disconnect()
+        cause, = self.report(talk)['causes']
+        self.assertEqual(cause['cause'], 'lost-to-server')
+        return cause
+
+    def test_asks(self):
+        for answered, confidence in ((True, 'high'), (False, 'medium')):
+            cause = self.asks(answered=answered)
+            self.assertRegex(cause['text'], r' \S+ asked 6 times by ARP for the Ethernet address of \S+, from frame \d+ on, and got no '
+                             'answer for 5.0 s: what it has to send there waits for that.')
+            self.assertEqual((cause['confidence'], 'against' in cause), (confidence, not answered))
+
+    def test_else(self):
+        """Seldom; or for another host."""
+        for arguments in ({'times': 0}, {'times': 2, 'answered': False}, {'of': b'\x0a\x09\x08\x07'}):
+            self.assertNotIn('ARP', self.asks(**arguments)['text'], arguments)
 
 
 if __name__ == '__main__':

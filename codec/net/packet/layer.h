@@ -28,6 +28,7 @@ struct rpcrdma_net {
     struct rpcrdma_net_stats stats;
     struct rpcrdma_census census;
     struct rpcrdma_unreachables unreachables;
+    struct rpcrdma_neighbours neighbours;
     struct rpcrdma_crc *icrc; /* NULL: none of these is wanted: */
     bool check_crc;           /* ICRCs and MPA's CRCs are checked */
     bool icrc_on_request;     /* rpcrdma_net_damaged is asked */
@@ -95,6 +96,7 @@ enum {
 enum {
     RPCRDMA_ETHERTYPE_IPV4 = 0x0800,
     RPCRDMA_ETHERTYPE_IPV6 = 0x86dd,
+    RPCRDMA_ETHERTYPE_ARP = 0x0806,
     RPCRDMA_ETHERTYPE_VLAN = 0x8100, /* 802.1Q */
     RPCRDMA_ETHERTYPE_QINQ = 0x88a8, /* 802.1ad */
     RPCRDMA_ETHERTYPE_QINQ_OLD = 0x9100,

@@ -43,6 +43,9 @@ enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t t
         case RPCRDMA_ETHERTYPE_IPV4:
         case RPCRDMA_ETHERTYPE_IPV6:
             return rpcrdma_layer_ip(l);
+        case RPCRDMA_ETHERTYPE_ARP:
+            rpcrdma_neighbour_note(l);
+            return rpcrdma_layer_other(l, RPCRDMA_OTHER_ETHERTYPE, type);
         case RPCRDMA_ETHERTYPE_ROCE:
             l->carrier = RPCRDMA_CARRIER_ROCEV1;
             return rpcrdma_layer_grh(l);

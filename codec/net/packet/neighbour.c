@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "net/packet/layer.h"
+
+enum { ARP_BYTES = 28, REQUEST = 1, REPLY = 2 };
+
+static bool same(const struct rpcrdma_neighbour *one, const struct rpcrdma_net_unresolved *asked)
+{
+    return memcmp(&one->by, &asked->by, sizeof(asked->by)) == 0 &&
+           memcmp(&one->of, &asked->of, sizeof(asked->of)) == 0;
+}
+
+static void keep_longest(struct rpcrdma_neighbour *one)
+{
+    int64_t ns, longest;
+
+    if (one->now.requests == 0 ||
+        __builtin_sub_overflow(one->now.until_ns, one->now.since_ns, &ns) ||
+        __builtin_sub_overflow(one->longest.until_ns, one->longest.since_ns, &longest))
+        return;
+    if (one->longest.requests == 0 || ns > longest)
+        one->longest = one->now;
+}
+
+/* NULL: it is not there, and `add` is false. */
+static struct rpcrdma_neighbour *find(struct rpcrdma_neighbours *all,
+                                      const struct rpcrdma_net_unresolved *asked, bool add)
+{
+    struct rpcrdma_neighbour *least = all->entry;
+
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct rpcrdma_neighbour *one = &all->entry[i];
+
+        if (same(one, asked))
+            return one;
+        if (one->now.requests + one->longest.requests <
+            least->now.requests + least->longest.requests)
+            least = one;
+    }
+    if (!add)
+        return NULL;
+    if (all->n < RPCRDMA_UNREACHABLES)
+        least = &all->entry[all->n++];
+    *least = (struct rpcrdma_neighbour){.by = asked->by, .of = asked->of};
+    return least;
+}
+
+static void request(struct rpcrdma_neighbour *one, const struct rpcrdma_net_unresolved *asked)
+{
+    if (one->now.requests == 0)
+        one->now = *asked;
+    one->now.requests++;
+    one->now.until_ns = asked->since_ns;
+}
+
+static void reply(struct rpcrdma_neighbour *one, int64_t time_ns)
+{
+    one->answered = true;
+    one->now.until_ns = time_ns;
+    keep_longest(one);
+    one->now.requests = 0;
+}
+
+void rpcrdma_neighbour_note(struct rpcrdma_layer *l)
+{
+    static const uint8_t ethernet_ipv4[] = {0, 1, 8, 0, 6, 4, 0};
+    struct rpcrdma_net_unresolved asked = {.first_frame = l->packet->frame,
+                                           .since_ns = l->packet->time_ns};
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, ARP_BYTES, "ARP"), *sender, *target;
+    struct rpcrdma_neighbour *one;
+
+    if (!p || memcmp(p, ethernet_ipv4, sizeof(ethernet_ipv4)) != 0)
+        return;
+    sender = p + 14, target = p + 24;
+    if (memcmp(sender, target, 4) == 0)
+        return; /* it tells of itself */
+    rpcrdma_layer_address(RPCRDMA_ADDRESS_IPV4, p[7] == REPLY ? target : sender, &asked.by);
+    rpcrdma_layer_address(RPCRDMA_ADDRESS_IPV4, p[7] == REPLY ? sender : target, &asked.of);
+    one = find(&l->net->neighbours, &asked, p[7] == REQUEST);
+    if (one && p[7] == REPLY)
+        reply(one, l->packet->time_ns);
+    else if (one && p[7] == REQUEST)
+        request(one, &asked);
+}
+
+size_t rpcrdma_neighbours_asked(const struct rpcrdma_neighbours *all,
+                                struct rpcrdma_net_unresolved *out, size_t max)
+{
+    size_t n = all->n < max ? all->n : max;
+
+    for (size_t i = 0; i < n; i++) {
+        struct rpcrdma_neighbour one = all->entry[i];
+
+        keep_longest(&one);
+        out[i] = one.longest;
+        out[i].answered = one.answered;
+    }
+    return n;
+}
