@@ -79,7 +79,7 @@ class Unreachable(ConversationTest):
 class Neighbour(ConversationTest):
     """A host that does not know the other one's Ethernet address sends nothing, and asks for it (RFC 826)."""
 
-    def asks(self, times=6, answered=True, of=None):
+    def asks(self, times=6, answered=True, of=None, back=False):
         """A Reply comes again and again for 6 s as its Acks do not leave the client, which asks meanwhile."""
         def arp(operation, sender, target, time_ns):
             ends = bytes(6) + sender + bytes(6) + target
@@ -102,6 +102,8 @@ class Neighbour(ConversationTest):
                     c.packets.append(reply._replace(time_ns=c.clock.tick()))
                 if number < times:
                     c.packets.append(arp(1, client, of or server, c.clock.tick()))
+                if back:  # who asks tells its address, too
+                    c.packets.append(arp(1, server, client, c.clock.tick()))
             if answered:
                 c.packets.append(arp(2, of or server, client, c.clock.tick()))
             for _ in range(4):
@@ -119,8 +121,8 @@ class Neighbour(ConversationTest):
             self.assertEqual((cause['confidence'], 'against' in cause), (confidence, not answered))
 
     def test_else(self):
-        """Seldom; or for another host."""
-        for arguments in ({'times': 0}, {'times': 2, 'answered': False}, {'of': b'\x0a\x09\x08\x07'}):
+        """Seldom; for another host; or it asks itself."""
+        for arguments in ({'back': True}, {'times': 0}, {'times': 2, 'answered': False}, {'of': b'\x0a\x09\x08\x07'}):
             self.assertNotIn('ARP', self.asks(**arguments)['text'], arguments)
 
 

@@ -5,6 +5,9 @@
 
 enum { ARP_BYTES = 28, REQUEST = 1, REPLY = 2 };
 
+/* Nothing was to be sent meanwhile: it was given up, and asked for anew. */
+#define PAUSE_NS INT64_C(30000000000)
+
 static bool same(const struct rpcrdma_neighbour *one, const struct rpcrdma_net_unresolved *asked)
 {
     return memcmp(&one->by, &asked->by, sizeof(asked->by)) == 0 &&
@@ -48,18 +51,33 @@ static struct rpcrdma_neighbour *find(struct rpcrdma_neighbours *all,
 
 static void request(struct rpcrdma_neighbour *one, const struct rpcrdma_net_unresolved *asked)
 {
+    int64_t pause;
+
+    if (__builtin_sub_overflow(asked->since_ns, one->now.until_ns, &pause) || pause > PAUSE_NS) {
+        keep_longest(one);
+        one->now.requests = 0;
+    }
     if (one->now.requests == 0)
         one->now = *asked;
     one->now.requests++;
     one->now.until_ns = asked->since_ns;
 }
 
-static void reply(struct rpcrdma_neighbour *one, int64_t time_ns)
+static void known(struct rpcrdma_neighbour *one, int64_t time_ns)
 {
-    one->answered = true;
     one->now.until_ns = time_ns;
     keep_longest(one);
     one->now.requests = 0;
+}
+
+/* Who asks tells its own address, too. */
+static void asks_back(struct rpcrdma_neighbours *all, const struct rpcrdma_net_unresolved *asked)
+{
+    const struct rpcrdma_net_unresolved back = {.by = asked->of, .of = asked->by};
+    struct rpcrdma_neighbour *one = find(all, &back, false);
+
+    if (one)
+        known(one, asked->since_ns);
 }
 
 void rpcrdma_neighbour_note(struct rpcrdma_layer *l)
@@ -78,10 +96,13 @@ void rpcrdma_neighbour_note(struct rpcrdma_layer *l)
     rpcrdma_layer_address(RPCRDMA_ADDRESS_IPV4, p[7] == REPLY ? target : sender, &asked.by);
     rpcrdma_layer_address(RPCRDMA_ADDRESS_IPV4, p[7] == REPLY ? sender : target, &asked.of);
     one = find(&l->net->neighbours, &asked, p[7] == REQUEST);
-    if (one && p[7] == REPLY)
-        reply(one, l->packet->time_ns);
-    else if (one && p[7] == REQUEST)
+    if (one && p[7] == REPLY) {
+        one->answered = true;
+        known(one, asked.since_ns);
+    } else if (one && p[7] == REQUEST) {
         request(one, &asked);
+        asks_back(&l->net->neighbours, &asked);
+    }
 }
 
 size_t rpcrdma_neighbours_asked(const struct rpcrdma_neighbours *all,
