@@ -51,6 +51,8 @@ void layer_begin(struct layer_proof *p, const uint8_t *data, size_t caplen, size
     p->net.told_truncated = maybe();
     p->net.told_ip_length = maybe();
     p->net.told_depth = maybe();
+    p->net.unreachables.n = (uint32_t)Frama_C_interval(0, RPCRDMA_UNREACHABLES);
+    p->net.neighbours.n = (uint32_t)Frama_C_interval(0, RPCRDMA_UNREACHABLES);
     p->net.op.data = NULL;
     p->net.op.connect = NULL;
     ANY(&p->packet);
@@ -120,6 +122,18 @@ bool rpcrdma_layer_deeper(struct rpcrdma_layer *l)
 {
     l->depth++;
     return maybe();
+}
+#endif
+#ifndef PROOF_OF_unreachable
+void rpcrdma_unreachable_note(struct rpcrdma_layer *l)
+{
+    (void)any_layer(l);
+}
+#endif
+#ifndef PROOF_OF_neighbour
+void rpcrdma_neighbour_note(struct rpcrdma_layer *l)
+{
+    (void)any_layer(l);
 }
 #endif
 #ifndef PROOF_OF_tunnel

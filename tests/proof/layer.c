@@ -52,6 +52,24 @@ static enum rpcrdma_verdict ib(struct rpcrdma_layer *l)
     return maybe() ? rpcrdma_layer_infiniband(l) : rpcrdma_layer_erf(l);
 }
 
+static enum rpcrdma_verdict unreachable(struct rpcrdma_layer *l)
+{
+    if (maybe()) {
+        l->family = RPCRDMA_ADDRESS_IPV4;
+        rpcrdma_unreachable_note(l);
+    } else {
+        l->family = RPCRDMA_ADDRESS_IPV6;
+        rpcrdma_unreachable_note(l);
+    }
+    return RPCRDMA_IS_OTHER;
+}
+
+static enum rpcrdma_verdict neighbour(struct rpcrdma_layer *l)
+{
+    rpcrdma_neighbour_note(l);
+    return RPCRDMA_IS_OTHER;
+}
+
 int main(void)
 {
     struct layer_proof p;

@@ -6,7 +6,13 @@
 enum { ARP_BYTES = 28, REQUEST = 1, REPLY = 2 };
 
 /* Nothing was to be sent meanwhile: it was given up, and asked for anew. */
-#define PAUSE_NS INT64_C(30000000000)
+#define PAUSE_NS UINT64_C(30000000000)
+
+/* 0 where the clock went back. */
+static uint64_t between_ns(int64_t since_ns, int64_t until_ns)
+{
+    return until_ns > since_ns ? (uint64_t)until_ns - (uint64_t)since_ns : 0;
+}
 
 static bool same(const struct rpcrdma_neighbour *one, const struct rpcrdma_net_unresolved *asked)
 {
@@ -16,13 +22,9 @@ static bool same(const struct rpcrdma_neighbour *one, const struct rpcrdma_net_u
 
 static void keep_longest(struct rpcrdma_neighbour *one)
 {
-    int64_t ns, longest;
-
-    if (one->now.requests == 0 ||
-        __builtin_sub_overflow(one->now.until_ns, one->now.since_ns, &ns) ||
-        __builtin_sub_overflow(one->longest.until_ns, one->longest.since_ns, &longest))
-        return;
-    if (one->longest.requests == 0 || ns > longest)
+    if (one->now.requests > 0 && (one->longest.requests == 0 ||
+                                  between_ns(one->now.since_ns, one->now.until_ns) >
+                                      between_ns(one->longest.since_ns, one->longest.until_ns)))
         one->longest = one->now;
 }
 
@@ -51,9 +53,7 @@ static struct rpcrdma_neighbour *find(struct rpcrdma_neighbours *all,
 
 static void request(struct rpcrdma_neighbour *one, const struct rpcrdma_net_unresolved *asked)
 {
-    int64_t pause;
-
-    if (__builtin_sub_overflow(asked->since_ns, one->now.until_ns, &pause) || pause > PAUSE_NS) {
+    if (between_ns(one->now.until_ns, asked->since_ns) > PAUSE_NS) {
         keep_longest(one);
         one->now.requests = 0;
     }
