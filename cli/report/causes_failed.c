@@ -178,23 +178,31 @@ void causes_of_failures(struct report *r)
         failures(r, level);
 }
 
-void report_beside(const struct report *r, char text[REPORT_BESIDE])
+void report_failed_too(const struct report *r, char text[REPORT_BESIDE])
 {
-    uint64_t errors = 0;
     int at = 0;
 
     text[0] = '\0';
-    for (int id = 0; id < RPCRDMA_RULE_COUNT; id++)
-        if (rpcrdma_rule((enum rpcrdma_rule_id)id)->severity == RPCRDMA_ERROR)
-            errors += r->rules[id];
     for (enum report_level level = 0; level < REPORT_LEVELS; level++)
         if (r->failed[level] > 0 && !many_failed(r, level)) {
             at += snprintf(text + at, REPORT_BESIDE - (size_t)at, "%s", at > 0 ? " " : "");
             at += tell_failures(r, level, text + at, REPORT_BESIDE - (size_t)at);
             at += snprintf(text + at, REPORT_BESIDE - (size_t)at, ".");
         }
+}
+
+void report_beside(const struct report *r, char text[REPORT_BESIDE])
+{
+    uint64_t errors = 0;
+    size_t at;
+
+    report_failed_too(r, text);
+    at = strlen(text);
+    for (int id = 0; id < RPCRDMA_RULE_COUNT; id++)
+        if (rpcrdma_rule((enum rpcrdma_rule_id)id)->severity == RPCRDMA_ERROR)
+            errors += r->rules[id];
     if (errors > 0)
-        snprintf(text + at, REPORT_BESIDE - (size_t)at,
+        snprintf(text + at, REPORT_BESIDE - at,
                  "%s%" PRIu64 " error%s of the protocol %s found: see rpcrdma check.",
                  at > 0 ? " " : "", errors, plural(errors), errors == 1 ? "was" : "were");
 }

@@ -245,6 +245,16 @@ static void slowest(const struct report *r, struct out *out)
     }
 }
 
+/* "": none. */
+static void paragraph(struct out *out, const char *text)
+{
+    if (text[0] == '\0')
+        return;
+    out_literal(out, "<p>");
+    html_text(out, text);
+    out_literal(out, "</p>\n");
+}
+
 static void verdict(const struct report *r, struct out *out)
 {
     char text[REPORT_TIME], beside[REPORT_BESIDE];
@@ -256,11 +266,8 @@ static void verdict(const struct report *r, struct out *out)
                      !report_open_end(r) && r->nfs_uncaptured + r->nfs_encrypted == 0 && !beside[0]
                  ? " healthy"
                  : "");
-    if (r->n_causes == 0 || r->undecided) {
-        out_literal(out, "<p>");
-        html_text(out, text);
-        out_literal(out, "</p>\n");
-    }
+    if (r->n_causes == 0 || r->undecided)
+        paragraph(out, text);
     for (unsigned i = 0; i < r->n_causes; i++) {
         const struct report_cause *c = &r->causes[i];
 
@@ -283,19 +290,15 @@ static void verdict(const struct report *r, struct out *out)
                  "tried.</p>\n",
                  report_attempts_left_out(r));
     report_under_way(r, text);
-    if (text[0] && !r->undecided) {
-        out_literal(out, "<p>");
-        html_text(out, text);
-        out_literal(out, "</p>\n");
-    }
+    if (!r->undecided)
+        paragraph(out, text);
     if (report_all_answered(r))
         out_literal(out, "<p>All RPCs were answered in the end.</p>\n");
+    report_failed_too(r, text);
+    if (r->n_causes > 0)
+        paragraph(out, text);
     report_time(r, text);
-    if (text[0]) {
-        out_literal(out, "<p>");
-        html_text(out, text);
-        out_literal(out, "</p>\n");
-    }
+    paragraph(out, text);
     out_literal(out, "</div>\n");
 }
 

@@ -375,6 +375,8 @@ GList *report_errors(const struct report *report);
 const struct report_error *report_failed_most(const struct report *report, enum report_level level);
 /* "3 of 36 RPCs failed ...": what does not make it a cause; "": nothing of it. */
 void report_beside(const struct report *report, char text[REPORT_BESIDE]);
+/* Of these, failed RPCs that are no cause, which are told beside causes, too. */
+void report_failed_too(const struct report *report, char text[REPORT_BESIDE]);
 
 /* Gaps in what was sent, that the capture has; and the first one's frame, 0: there is none. */
 uint64_t report_gaps(const struct report *report, uint64_t *frame);

@@ -91,6 +91,9 @@ static void verdict(const struct report *r, struct out *out)
         folded(out, text, 0, 0);
     if (report_all_answered(r))
         folded(out, "All RPCs were answered in the end.", 0, 0);
+    report_failed_too(r, text);
+    if (text[0] && r->n_causes > 0)
+        folded(out, text, 0, 0);
     report_time(r, text);
     if (text[0])
         folded(out, text, 0, 0);

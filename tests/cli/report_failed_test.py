@@ -18,7 +18,7 @@ NOENT = 2
 PROG_UNAVAIL, SYSTEM_ERR = 1, 5
 AUTH_BADCRED, AUTH_TOOWEAK = 1, 5
 LOCKT, READ, SEEK = 13, 25, 69
-NXIO, DENIED = 6, 10010
+NXIO, NOSPC, DENIED = 6, 28, 10010
 
 
 def accepted(c, status):
@@ -164,6 +164,23 @@ class Failed(CommandTest):
         report, text, green = self.compounds(lockt, DENIED, 3)
         self.assertEqual((report['verdict'], green), ('healthy', True))
         self.assertIn('3 RPCs asked for a lock that another owner has (NFS4ERR_DENIED), first answered in frame ', text)
+
+    def test_beside_a_cause(self):
+        """Where something else is the cause, an application's error is told all the same."""
+        def talk(c):
+            for _ in range(28):
+                c.getattr()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.reply(xid, struct.pack('>I', NOSPC))
+            xid = c.call(rule_talk.NULL)
+            c.clock.now += 40 * 10**9
+            c.reply(xid)
+        report, text, _ = self.report(talk)
+        self.assertEqual([one['cause'] for one in report['causes']], ['slow-server'])
+        with open(os.path.join(self.folder, 'failed.html'), encoding='utf-8') as file:
+            page = file.read()
+        for said in (text, page):
+            self.assertIn('1 of 31 RPCs failed in NFS, with NFS3ERR_NOSPC, first in frame ', said)
 
     def test_errors_of_the_protocol(self):
         """What check calls an error stands beside the verdict."""
