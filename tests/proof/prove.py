@@ -212,7 +212,7 @@ PROOFS = [
     Layer("ip", "net/packet/ip"),
     Layer("tunnel", "net/packet/tunnel"),
     Layer("ib", "net/packet/ib"),
-    Layer("unreachable", "net/packet/unreachable", slevel={"unreachable": 20, "rpcrdma_unreachable_note": 20, "undelivered": 20}),
+    Layer("unreachable", "net/packet/unreachable", slevel={"unreachable": 20, "rpcrdma_unreachable_note": 20, "undelivered": 20, "rpcrdma_layer_address_again": 10}),
     Layer("neighbour", "net/packet/neighbour"),
     Operation("bth", "net/packet/bth", 16, runs=6, longer=[(28, 29), (43, 44)], slevel=GIVE,
               split=["rpcrdma_cursor_take"]),
