@@ -129,9 +129,8 @@ static void make_one(const struct report *r, struct report_cause *const *all, gu
              of_server(&one)   ? "server"
              : of_client(&one) ? "client"
                                : "two hosts",
-             one.id == CAUSE_CONNECTION_FAILED ? "failed" : "were broken off",
-             report_not_looked_at(r) > 0 ? "at least " : "", n, together ? " at once" : "",
-             report_seconds(time_less(all[0]->since_ns, start_ns)),
+             one.id == CAUSE_CONNECTION_FAILED ? "failed" : "were broken off", report_at_least(r),
+             n, together ? " at once" : "", report_seconds(time_less(all[0]->since_ns, start_ns)),
              report_seconds(time_less(lasted.until_ns, start_ns)), report_seconds(one.time_ns),
              numbers, told->time_ns == lasted.longest_ns ? "The longest" : "One of them",
              told->text);

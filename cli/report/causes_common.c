@@ -66,7 +66,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
              "Connections of %s%u %s with the %s %s %s %" PRIu64
              " times%s, from %.1f s to %.1f s into the "
              "capture, %.1f s in all%s. %s: %.600s",
-             report_not_looked_at(r) > 0 ? "at least " : "", others, server ? "clients" : "servers",
+             report_at_least(r), others, server ? "clients" : "servers",
              server ? "server" : "client", host,
              one.id == CAUSE_CONNECTION_FAILED ? "failed" : "were broken off", one.count,
              together ? " at once" : "", report_seconds(time_less(one.since_ns, start_ns)),

@@ -189,9 +189,8 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
              "Calls reached the server's host, which acknowledged them, and got no Reply: %s%u "
              "times %s closed the connection and sent them again on another one, from "
              "connection %u on, up to %.1f s after the first sending (connection %u).",
-             report_not_looked_at(r) > 0 ? "at least " : "", n,
-             clients > 1 ? "clients" : "the client", (unsigned)first, report_seconds(one.time_ns),
-             (unsigned)longest->of->pub.number);
+             report_at_least(r), n, clients > 1 ? "clients" : "the client", (unsigned)first,
+             report_seconds(one.time_ns), (unsigned)longest->of->pub.number);
     blame(&one, of_text(maybe));
     report_causes_replace(all, n, &one);
 }

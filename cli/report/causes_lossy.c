@@ -68,9 +68,8 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
              one.id == CAUSE_LOST_TO_SERVER   ? "the server"
              : one.id == CAUSE_LOST_TO_CLIENT ? "the client"
                                               : "a peer",
-             one.id == CAUSE_LOST_TO_CLIENT ? plural(hosts) : "",
-             report_not_looked_at(r) > 0 ? "at least " : "", n, hosts, plural(hosts), server, told,
-             (unsigned)one.of->pub.number);
+             one.id == CAUSE_LOST_TO_CLIENT ? plural(hosts) : "", report_at_least(r), n, hosts,
+             plural(hosts), server, told, (unsigned)one.of->pub.number);
     report_causes_replace(all, n, &one);
 }
 

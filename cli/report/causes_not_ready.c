@@ -163,8 +163,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
              "The %s %s %s: %" PRIu64
              " RNR Naks on %s%u connections, the first of them connection %u.%s",
              one.of_server ? "server" : "client", host, not_ready(naks, reads), naks,
-             report_not_looked_at(r) > 0 ? "at least " : "", n,
-             (unsigned)g_array_index(one.connections, uint32_t, 0), away);
+             report_at_least(r), n, (unsigned)g_array_index(one.connections, uint32_t, 0), away);
     report_causes_replace(all, n, &one);
 }
 

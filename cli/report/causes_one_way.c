@@ -47,7 +47,7 @@ void causes_of_one_way(struct report *r, bool told)
     snprintf(cause->text, sizeof(cause->text),
              "The capture is incomplete: one direction only of %s%u of %u connections%s. How RPCs "
              "fared there is not known.",
-             report_not_looked_at(r) > 0 ? "at least " : "", n, of, which);
+             report_at_least(r), n, of, which);
     snprintf(cause->against, sizeof(cause->against),
              "an end that sends nothing looks the same; capture both directions, at every port "
              "of a LAG or at the host");

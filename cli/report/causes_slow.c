@@ -279,9 +279,8 @@ static void slow_server_too(struct report *r, const struct report_periods *still
     snprintf(cause->text, sizeof(cause->text),
              "The server%s was slow: %s%" PRIu64 " RPC%s of %.3g s or more, of which nothing was "
              "sent again, took %s between the %s and the Reply, %s.",
-             who, report_not_looked_at(r) > 0 ? "at least " : "", slow->rpcs, plural(slow->rpcs),
-             report_seconds(r->slow_ns), in_all(slow, time),
-             mostly_unacked(slow) ? "Call" : "Call's arrival", no_rdma(slow));
+             who, report_at_least(r), slow->rpcs, plural(slow->rpcs), report_seconds(r->slow_ns),
+             in_all(slow, time), mostly_unacked(slow) ? "Call" : "Call's arrival", no_rdma(slow));
     stood_still = doubt_what_stood_still(slow, still, cause);
     doubted = stood_still || lost;
     if (!stood_still && lost)
@@ -337,9 +336,9 @@ static void late_acks(struct report *r, bool server, struct report_periods *stil
     snprintf(cause->text, sizeof(cause->text),
              "An end stood still, or the way: the %s%s was slow to acknowledge %s. %s%" PRIu64
              " RPC%s of %.3g s or more waited %s for that, with nothing sent again.",
-             server ? "server" : "client", who, server ? "Calls" : "Replies",
-             report_not_looked_at(r) > 0 ? "at least " : "", slow.rpcs, plural(slow.rpcs),
-             report_seconds(MAX(r->slow_ns, SECOND)), in_all(&slow, time));
+             server ? "server" : "client", who, server ? "Calls" : "Replies", report_at_least(r),
+             slow.rpcs, plural(slow.rpcs), report_seconds(MAX(r->slow_ns, SECOND)),
+             in_all(&slow, time));
     if (slow.ns / (int64_t)slow.rpcs >= REPORT_RESEND_NS)
         snprintf(cause->against, sizeof(cause->against),
                  "the %s, whose timer should have ended long before, may be what stood still, or "
@@ -399,7 +398,7 @@ static void paused(struct report *r, struct report_periods *still)
              "An end stood still, or the way, while data moved: %s%" PRIu64
              " RPC%s of %.3g s or more took %s from the first to the last packet of their "
              "RDMA, at less than 1 MB/s, with nothing sent again. Which end it was does not show.",
-             report_not_looked_at(r) > 0 ? "at least " : "", slow.rpcs, plural(slow.rpcs),
+             report_at_least(r), slow.rpcs, plural(slow.rpcs),
              report_seconds(MAX(r->slow_ns, SECOND)), in_all(&slow, time));
     snprintf(cause->against, sizeof(cause->against),
              "the host that captured may have stood still; PAUSE frames may have stopped the way");
@@ -432,9 +431,8 @@ static void paused_sending(struct report *r, bool server, struct report_periods 
         "An end stood still, or the way: the %s%s paused within its %s. %s%" PRIu64
         " RPC%s of %.3g s or more waited %s from the first to the last packet of such a message, "
         "with nothing sent again.",
-        server ? "server" : "client", who, server ? "Replies" : "Calls",
-        report_not_looked_at(r) > 0 ? "at least " : "", slow.rpcs, plural(slow.rpcs),
-        report_seconds(MAX(r->slow_ns, SECOND)), in_all(&slow, time));
+        server ? "server" : "client", who, server ? "Replies" : "Calls", report_at_least(r),
+        slow.rpcs, plural(slow.rpcs), report_seconds(MAX(r->slow_ns, SECOND)), in_all(&slow, time));
     snprintf(cause->against, sizeof(cause->against),
              "the way may have stood still (PAUSE frames), or the host that captured%s",
              cause->of && cause->of->pub.carrier == RPCRDMA_CARRIER_IWARP

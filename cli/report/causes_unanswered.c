@@ -204,8 +204,8 @@ static void tell_never(const struct report *r, struct report_cause *one, guint n
     snprintf(one->text, sizeof(one->text),
              "The server %s never answered %" PRIu64 " Call%s on %s%u connections%s. Up to %.1f s "
              "passed until the capture or the connection ended.",
-             server, one->rpcs, plural(one->rpcs), report_not_looked_at(r) > 0 ? "at least " : "",
-             n, none_text, report_seconds(lasted->longest_ns));
+             server, one->rpcs, plural(one->rpcs), report_at_least(r), n, none_text,
+             report_seconds(lasted->longest_ns));
 }
 
 static void tell_given_up(const struct report *r, struct report_cause *one, guint n, guint clients,
@@ -216,8 +216,8 @@ static void tell_given_up(const struct report *r, struct report_cause *one, guin
              "acknowledged them, and got no Reply until their client closed the connection, up to "
              "%.1f s later. The server was at work or stood still, or clients were told to give "
              "up%s.",
-             one->rpcs, report_not_looked_at(r) > 0 ? "at least " : "", n, clients, plural(clients),
-             server, report_seconds(lasted->longest_ns),
+             one->rpcs, report_at_least(r), n, clients, plural(clients), server,
+             report_seconds(lasted->longest_ns),
              strcmp(one->against, not_captured) == 0 ? "; the path was not down" : "");
 }
 

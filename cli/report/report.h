@@ -367,6 +367,8 @@ gint report_most_telling(gconstpointer a, gconstpointer b);
 guint report_looked_at(const struct report *report);
 /* ... and were not: no rule has seen them. */
 guint report_not_looked_at(const struct report *report);
+/* "at least ", where there are such: before a number of those that were; or "". */
+const char *report_at_least(const struct report *report);
 gint report_by_number(gconstpointer a, gconstpointer b); /* how: a GCompareFunc */
 /* Failures by status, the most frequent first; the caller frees the list. */
 GList *report_errors(const struct report *report);

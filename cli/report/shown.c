@@ -63,6 +63,11 @@ guint report_not_looked_at(const struct report *r)
     return r->n_connections - MIN(report_looked_at(r), r->n_connections);
 }
 
+const char *report_at_least(const struct report *report)
+{
+    return report_not_looked_at(report) > 0 ? "at least " : "";
+}
+
 static uint64_t trouble(const struct report_connection *c)
 {
     uint64_t n = c->trouble.resent;
