@@ -123,6 +123,29 @@ class SetUp(ConversationTest):
         self.assertEqual(self.request(SECOND // 2, True), [])
 
 
+class AckInReply(ConversationTest):
+    def test_server(self):
+        """The first Replies acknowledge the Calls, too, sooner than anything was acknowledged before: that does not say when the
+        Calls arrived, and the time is the server's."""
+        def talk(c, _):
+            c.talk = IwarpTalk(c.packets, c.client, c.server, c.clock)
+            c.begin()
+            ready = next(at for at, one in enumerate(c.packets) if b'MPA ID Req' in one.data) + 1
+            c.packets[ready:] = [one._replace(time_ns=one.time_ns + 50 * MS) for one in c.packets[ready:]]
+            c.clock.now += 50 * MS
+            for alone in (True, False, False):
+                xid = c.call(rule_talk.NULL)
+                ack = c.packets.pop()
+                c.clock.now += 3 * MS if alone else 2 * MS
+                if alone:
+                    c.packets.append(ack._replace(time_ns=c.clock.tick()))
+                c.reply(xid)
+        rows = [json.loads(line) for line in self.run_command('rpcs', '--json', self.captured(talk)).splitlines()]
+        self.assertEqual(len(rows), 3)
+        for row in rows[1:]:
+            self.assertAlmostEqual(row['phases']['server_ns'], 2 * MS, delta=MS / 10)
+
+
 class StoodStill(ConversationTest):
     """What timers sent comes late, or not at all."""
 

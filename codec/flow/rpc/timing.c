@@ -274,6 +274,18 @@ static void data_phase(struct rpc_transaction *t, int64_t ns)
         p->data_network_ns = between(rpc_journeys_ns(&t->data.journeys), 0, ns);
 }
 
+/* TCP: the Ack of the Call is in what answers it, and says nothing of when it arrived. (Where it is
+ * known how fast this end answers, the Call was delivered before.) */
+static bool acked_by_answer(const struct rpc_transaction *t)
+{
+    const struct rpcrdma_transaction *pub = &t->pub;
+
+    return pub->call.transmissions == 1 && pub->call.arrived_frame == 0 &&
+           flow_conn_public_const(t->conn)->carrier == RPCRDMA_CARRIER_IWARP &&
+           (pub->call.frame == pub->reply.first_frame ||
+            (pub->has_rdma && pub->call.frame == pub->rdma_first_frame));
+}
+
 static void phases(struct rpc_transaction *t)
 {
     struct rpcrdma_transaction *pub = &t->pub;
@@ -303,6 +315,8 @@ static void phases(struct rpc_transaction *t)
         p->has_call = true;
         delivered = between(pub->call.arrived_frame != 0 ? pub->call.arrived_ns : pub->call.time_ns,
                             begin, first);
+        if (delivered == first && acked_by_answer(t))
+            delivered = begin;
     }
     p->call_ns = delivered - begin;
     p->server_ns = first - delivered + (sent - last);
