@@ -29,11 +29,11 @@ static bool start_on(const cpu_set_t *set, pthread_t *thread, void *(*run)(void 
     return good;
 }
 
-static bool one_processor(void)
+bool beside_possible(void)
 {
     cpu_set_t set;
 
-    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) < 2;
+    return sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) > 1;
 }
 
 bool beside_start(pthread_t *thread, void *(*run)(void *argument), void *argument, int own)
@@ -42,7 +42,7 @@ bool beside_start(pthread_t *thread, void *(*run)(void *argument), void *argumen
     cpu_set_t others;
     bool good;
 
-    if (one_processor())
+    if (!beside_possible())
         return false;
     sigfillset(&all);
     if (own != 0)

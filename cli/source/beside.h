@@ -13,4 +13,7 @@
  */
 bool beside_start(pthread_t *thread, void *(*run)(void *argument), void *argument, int own);
 
+/* False: the program has one processor alone. */
+bool beside_possible(void);
+
 #endif

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "source/beside.h"
 #include "source/skim_own.h"
 
 enum {
@@ -17,6 +18,7 @@ enum {
     ENOUGH = 1024 * 1024, /* to see what packets there are */
     AROUND = 64 * 1024,   /* what the kernel maps in where one page of it is touched */
     TOUCHED = 2 * WINDOW, /* bytes ahead, where there is no thread */
+    SPARSE = 2048,        /* bytes of a record, on average */
     PASSED = 256 * 1024,  /* the thread is told by so many bytes */
     SLOT = 8 * 1024,      /* with the next one it is in the processor's nearest cache */
 };
@@ -165,7 +167,7 @@ static bool fill(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
     }
     if (skim->next > offset) /* what lies in two slots */
         copy(skim, to, offset, end);
-    while (skim->next < end) {
+    for (; skim->next < end; skim->records++) {
         uint64_t place = skim->next;
 
         if (place < offset) { /* what was read */
@@ -225,17 +227,27 @@ static void pass(struct skim *skim, uint64_t end)
     skim->done = end;
 }
 
-/* Whether all is copied from here on; or read: false. */
+/* Whether reading all takes less time than leaving payload out: where mapping gains nothing; and of
+ * packets so small that two processors, which share reading, read all sooner than one has copied
+ * the headers. */
+static bool reading_is_sooner(const struct skim *skim)
+{
+    return skim_tries &&
+           (skim->even || (skim->given < skim->records * SPARSE && beside_possible()));
+}
+
+/* Once there is enough to see what packets there are. False: it is read from here on. */
 static bool decide(struct skim *skim)
 {
-    bool known = skim->even && skim->given >= ENOUGH;
+    bool reads = reading_is_sooner(skim);
 
-    if (skim->worth < (known ? 0 : -NOT_WORTH)) {
-        skim->whole = true;
-        if (skim->even)
-            skim_thread_begin(skim);
-    }
-    return skim->whole || !known;
+    skim->decided = true;
+    if (reads && skim->worth >= 0)
+        return false;
+    skim->whole = reads; /* there is little to leave out */
+    if (!skim->threaded)
+        skim_thread_begin(skim);
+    return true;
 }
 
 bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
@@ -250,7 +262,12 @@ bool skim_fill(struct skim *skim, uint8_t *to, size_t n, uint64_t offset)
     if (skim->whole)
         return true;
     skim->given += n;
-    return is_whole(skim, end + SKIM_MOST) && decide(skim);
+    if (!is_whole(skim, end + SKIM_MOST))
+        return false;
+    if (!skim->decided && skim->given >= ENOUGH)
+        return decide(skim);
+    skim->whole = skim->worth < -NOT_WORTH;
+    return true;
 }
 
 const char *skim_soon(const struct skim *skim, size_t *slot)
@@ -310,7 +327,7 @@ struct skim *skim_begin(int fd, uint64_t record, bool blocks, bool swapped)
         skim_end(skim);
         return NULL;
     }
-    if (gain == SKIM_GAINS)
+    if (!skim_tries)
         skim_thread_begin(skim);
     return skim;
 }

@@ -41,7 +41,9 @@ struct skim {
     uint8_t *head;      /* where its headers are: in the caller's buffer, or these: */
     uint8_t own[SKIM_FIRST];
     int64_t worth;    /* bytes left out less those copied, at most NOT_WORTH */
-    uint64_t given;   /* bytes */
+    uint64_t given;   /* bytes, */
+    uint64_t records; /* and of so many records */
+    bool decided;     /* whether to go on */
     bool even;        /* mapping takes what reading does */
     bool whole;       /* all is copied, slot by slot */
     uint64_t touched; /* up to there, then, where there is no thread */

@@ -4,6 +4,7 @@
  * across slots and windows, and whoever cuts the file meanwhile. */
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -30,7 +31,8 @@ static void put32(uint8_t *p, uint32_t v, bool big)
         p[i] = (uint8_t)(v >> (big ? 24 - 8 * i : 8 * i));
 }
 
-static size_t bulk_from = 4; /* of 16 packets */
+static size_t bulk_from = 4;      /* of 16 packets */
+static uint32_t bulk_long = 4170; /* bytes of two thirds of these */
 
 static bool is_bulk(size_t i)
 {
@@ -55,11 +57,12 @@ static void make_of(size_t least, bool big)
     size = FILE_HEADER;
     for (packets_in_file = 0; size < least; packets_in_file++) {
         size_t i = packets_in_file;
-        uint32_t caplen = is_bulk(i) ? (i % 3 ? 4170 : 1098) : others[i / 16 % 10];
+        uint32_t caplen = is_bulk(i) ? (i % 3 ? bulk_long : 1098) : others[i / 16 % 10];
         uint8_t *p = file + size;
 
-        if (caplen >= 9000 && i % 640 != 16 * 6 + 1 && i % 640 != 16 * 7 + 1 &&
-            i % 640 != 16 * 8 + 1) /* few */
+        if (caplen >= 9000 &&
+            (bulk_long < 4000 ||
+             (i % 640 != 16 * 6 + 1 && i % 640 != 16 * 7 + 1 && i % 640 != 16 * 8 + 1))) /* few */
             caplen = 90;
         put32(p, (uint32_t)i, big);
         put32(p + 4, 0, big);
@@ -401,6 +404,26 @@ static void test_dear(void **state)
     free(file);
 }
 
+/* Packets so small that two processors read all sooner: on one payload is left out. */
+static void test_dense(void **state)
+{
+    cpu_set_t before, one;
+
+    (void)state;
+    bulk_long = 1098;
+    make(false);
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    if (CPU_COUNT(&before) > 1)
+        assert_true(read_by_clock(2000, 1000).without < packets_in_file / 4);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    assert_true(read_by_clock(2000, 1000).without > packets_in_file / 2);
+    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+    bulk_long = 4170;
+    free(file);
+}
+
 /* After the same lengths the next records are as far as they were; else they are taken for equal.
  */
 static void test_strides(void **state)
@@ -440,7 +463,8 @@ int main(void)
         cmocka_unit_test(test_damaged),   cmocka_unit_test(test_not_mapped),
         cmocka_unit_test(test_backwards), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_compared),  cmocka_unit_test(test_little_left_out),
-        cmocka_unit_test(test_strides),   cmocka_unit_test(test_dear),
+        cmocka_unit_test(test_dense),     cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_dear),
     };
 
     skim_tries = false; /* whichever takes less here */
