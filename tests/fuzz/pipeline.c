@@ -131,6 +131,7 @@ static bool as_long_as_said(struct fuzz_choices from, uint32_t path_mtu)
  *   enough was captured chooses, and it is another's turn to be malformed; or one is of another
  *   connection, which has another dialect; or fewer are left, all of which have its direction in
  *   a flag, and else the RPC message has it,
+ * - that it continues another message, of which nothing was captured,
  * - where a Send begins: of paths without a connection few are kept, and which of them are
  *   forgotten depends on which packets were captured enough to have one.
  * A Read Response is as long as was asked for, too, where the same ends make a connection, no

@@ -65,6 +65,7 @@ static void on_message(void *context, const struct rpcrdma_flow_message *m)
         w->at[m->frame].decoded = w->at[m->frame].decoded * 31 + m->message->dialect->id + 1;
         w->at[m->frame].decoded = w->at[m->frame].decoded * 31 + m->first_frame;
         w->at[m->frame].decoded = w->at[m->frame].decoded * 31 + (uint64_t)m->direction;
+        w->at[m->frame].decoded = w->at[m->frame].decoded * 31 + m->part;
     }
     w->messages++;
     if (number <= WATCH_CONNECTIONS) {

@@ -30,8 +30,8 @@ struct watch {
     uint64_t waited;    /* of the packets at which no more was waited for to choose a dialect */
     struct {
         bool message, malformed;
-        uint64_t decoded;  /* a sum of what was decoded as what, of where that begins, and its
-                              direction */
+        uint64_t decoded;  /* a sum of what was decoded as what, of where that begins, its
+                              direction, and which part of a continued message it is */
     } at[WATCH_FRAMES];    /* by the packet that completed a message */
     bool inferred;         /* where FPDUs begin: no start-up frame, or bytes that are not there */
     uint64_t dialects;     /* a sum of what the connections' were decoded as */
