@@ -228,6 +228,7 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
     bool to_server = end != report_server_end(&c->pub);
     bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
     bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
+    bool unheard = !passed && a->unheard_timeouts > 0;
     struct report_cause *cause;
 
     if (timeouts == 0)
@@ -242,16 +243,16 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
     snprintf(cause->text, sizeof(cause->text),
              "Acks towards the %s were lost on the network, %s the place of capture: %" PRIu64
              " timeout%s, %.3f s in all, after which what had been %s was retransmitted "
-             "(connection %u).",
+             "(connection %u).%s",
              end_called(known, to_server), passed ? "behind" : "before", timeouts, plural(timeouts),
              report_seconds(time_ns),
-             passed ? "acknowledged"
-             : a->unheard_timeouts > 0
-                 ? "received, as it was acknowledged long after the last copy, which no answer "
-                   "followed,"
-             : tcp ? "received, as the receiver says (D-SACK, RFC 2883),"
-                   : "answered by a Reply or RDMA",
-             (unsigned)c->pub.number);
+             passed    ? "acknowledged"
+             : unheard ? "received"
+             : tcp     ? "received, as the receiver says (D-SACK, RFC 2883),"
+                       : "answered by a Reply or RDMA",
+             (unsigned)c->pub.number,
+             unheard ? " Its acknowledgement came long after the last copy, which had no answer."
+                     : "");
     snprintf(cause->against, sizeof(cause->against), "%s",
              passed ? "the end that they were sent to may have stood still, or have got them late "
                       "or in another order"
