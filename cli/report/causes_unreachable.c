@@ -40,16 +40,26 @@ static const char *meaning(const struct rpcrdma_net_unreachable *one)
 static void tell(const struct rpcrdma_net_unreachable *one, struct report_cause *cause)
 {
     size_t n = strlen(cause->text);
-    char by[ADDRESS_SIZE], to[ADDRESS_SIZE];
+    bool large = one->reason == RPCRDMA_UNREACHABLE_TOO_LARGE;
+    char by[ADDRESS_SIZE], to[ADDRESS_SIZE], passes[64] = "";
 
     by[address_or_name(&one->by, by)] = '\0';
     to[address_or_name(&one->dst, to)] = '\0';
-    snprintf(cause->text + n, sizeof(cause->text) - n,
-             " %s answered with ICMP, %" PRIu64 " time%s from frame %" PRIu64
-             " on, that what was sent to %s, %s port %u, could not be delivered (%s).",
-             by, one->packets, plural(one->packets), one->first_frame, to,
-             one->protocol == UDP ? "UDP" : "TCP", (unsigned)one->port, meaning(one));
-    if (one->packets < SURE)
+    if (large && one->mtu > 0)
+        snprintf(passes, sizeof(passes), ": IP packets of %u bytes at most pass",
+                 (unsigned)one->mtu);
+    n += (size_t)snprintf(cause->text + n, sizeof(cause->text) - n,
+                          " %s answered with ICMP, %" PRIu64 " time%s from frame %" PRIu64
+                          " on, that what was sent to %s, %s port %u, ",
+                          by, one->packets, plural(one->packets), one->first_frame, to,
+                          one->protocol == UDP ? "UDP" : "TCP", (unsigned)one->port);
+    n = MIN(n, sizeof(cause->text) - 1);
+    if (large)
+        snprintf(cause->text + n, sizeof(cause->text) - n, "was too large%s.", passes);
+    else
+        snprintf(cause->text + n, sizeof(cause->text) - n, "could not be delivered (%s).",
+                 meaning(one));
+    if (one->packets < SURE || large != (cause->id == CAUSE_BLACK_HOLE))
         return;
     cause->confidence = CONFIDENCE_HIGH;
     cause->against[0] = '\0';
@@ -98,13 +108,25 @@ static void of_neighbours(const struct others *others, struct report_cause *caus
         }
 }
 
+static bool is_lost(const struct report_cause *cause)
+{
+    return cause->id == CAUSE_LOST_TO_SERVER || cause->id == CAUSE_LOST_TO_CLIENT;
+}
+
 static void of_icmp(const struct others *others, struct report_cause *cause)
 {
-    for (size_t n = 0; n < others->n_unreachable; n++)
-        if (concerns(&others->unreachable[n], cause)) {
-            tell(&others->unreachable[n], cause);
+    bool failed = cause->id == CAUSE_CONNECTION_FAILED;
+
+    for (size_t n = 0; n < others->n_unreachable; n++) {
+        const struct rpcrdma_net_unreachable *one = &others->unreachable[n];
+        bool large = one->reason == RPCRDMA_UNREACHABLE_TOO_LARGE;
+
+        if ((failed || (large && (cause->id == CAUSE_BLACK_HOLE || is_lost(cause)))) &&
+            concerns(one, cause)) {
+            tell(one, cause);
             break;
         }
+    }
 }
 
 void causes_of_unreachable(struct report *r)
@@ -113,12 +135,10 @@ void causes_of_unreachable(struct report *r)
 
     for (unsigned i = 0; i < r->n_causes; i++) {
         struct report_cause *cause = &r->causes[i];
-        bool failed = cause->id == CAUSE_CONNECTION_FAILED;
-
-        if (cause->of && failed)
-            of_icmp(others, cause);
-        if (cause->of && (failed || cause->id == CAUSE_LOST_TO_SERVER ||
-                          cause->id == CAUSE_LOST_TO_CLIENT || cause->id == CAUSE_STALLED))
+        if (!cause->of)
+            continue;
+        of_icmp(others, cause);
+        if (cause->id == CAUSE_CONNECTION_FAILED || is_lost(cause) || cause->id == CAUSE_STALLED)
             of_neighbours(others, cause);
     }
 }

@@ -51,8 +51,8 @@ struct rpcrdma_net_config {
     uint64_t max_memory; /* bytes TCP reassembly may hold; 0: 64 MiB */
     bool give_icrc; /* operations have it (RPCRDMA_OP_ICRC), where those of the capture are true */
     bool icrc_on_request; /* rpcrdma_net_damaged will be asked: a few ICRCs are looked at before */
-    bool headers_only; /* the payload of Writes and Read responses may be another one: no ICRC of
-                        * theirs is looked at for that */
+    bool headers_only;    /* the payload of Writes and Read responses may be another one: no ICRC of
+                           * theirs is looked at for that */
 };
 
 /* Packets. packets = rdma + fragments + truncated + unknown_link + other. */
@@ -155,6 +155,7 @@ enum rpcrdma_unreachable_reason {
     RPCRDMA_UNREACHABLE_HOST,      /* it, or its network */
     RPCRDMA_UNREACHABLE_PORT,      /* nothing listens there */
     RPCRDMA_UNREACHABLE_FORBIDDEN, /* by a firewall */
+    RPCRDMA_UNREACHABLE_TOO_LARGE, /* it was not to be fragmented (RFC 1191, RFC 4443) */
 };
 
 /* All such messages of one kind: of RoCEv2, and of TCP, whose ever. */
@@ -162,6 +163,7 @@ struct rpcrdma_net_unreachable {
     enum rpcrdma_unreachable_reason reason;
     uint8_t protocol;                    /* IP protocol of what was not delivered, */
     uint16_t port;                       /* and to which port it went */
+    uint32_t mtu;                        /* of what is too large: bytes that pass; 0: not said */
     struct rpcrdma_address by, src, dst; /* who says so; of what was not delivered */
     uint64_t packets, first_frame;
     int64_t first_ns, last_ns;

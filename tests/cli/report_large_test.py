@@ -4,6 +4,7 @@ import struct
 import unittest
 
 from conversation import ConversationTest
+import icmp
 from iwarp_talk import ACK, FIN, READ_REQUEST, RST, IwarpTalk, untagged
 import rule_talk
 import rules_iwarp
@@ -84,6 +85,18 @@ class Large(ConversationTest):
                 self.assertIn(f'Large packets do not arrive at the {end} (an MTU black hole): on {n} connections, the first of them '
                               'connection 1, RPCs hung that move packets of 1024 bytes of payload to it, one of which was sent 7 '
                               'times, while small packets arrived.', one['text'])
+
+    def test_told(self):
+        """A router answers that they are too large: for sure, also on two connections."""
+        def tell(c):
+            large = next(packet for packet in reversed(c.packets) if len(packet.data) > 1000)
+            for _ in range(2):
+                c.packets.append(icmp.unreachable(large, icmp.TOO_LARGE, by=bytes((10, 1, 2, 3)), mtu=1000)
+                                 ._replace(time_ns=c.clock.tick()))
+        one, = self.hangs(self.hung_write, 2, between=tell)['causes']
+        self.assertEqual((one['cause'], one['confidence'], 'against' in one), ('mtu-black-hole', 'high', False))
+        self.assertRegex(one['text'], r' 10\.1\.2\.3 answered with ICMP, 4 times from frame \d+ on, that what was sent to \S+, '
+                         r'UDP port 4791, was too large: IP packets of 1000 bytes at most pass\.')
 
     def test_arrived_before(self):
         """The way became another one: what had arrived before that does not speak against it."""

@@ -5,22 +5,11 @@ import struct
 import unittest
 
 from conversation import ConversationTest
+from icmp import HOST, PORT, PROHIBITED, TOO_LARGE, unreachable
 from iwarp_talk import IwarpTalk
-import roce
 import rules_iwarp
 
-MS, SECOND = 10**6, 10**9
-UNREACHABLE, PORT, TOO_BIG, PROHIBITED, HOST = 3, 3, 4, 13, 1
-
-
-def icmp(packet, code, cut=64, by=None):
-    """What the receiver of that packet answers, or a host between."""
-    header, mac = packet.data[14:34], packet.data[:14]
-    body = struct.pack('>BBHI', UNREACHABLE, code, 0, 0) + packet.data[14:14 + cut]
-    body = body[:2] + struct.pack('>H', roce.checksum(body + bytes(len(body) & 1))) + body[4:]
-    ip = struct.pack('>BBHHHBBH', 0x45, 0, 20 + len(body), 1, 0, 64, 1, 0) + (by or header[16:20]) + header[12:16]
-    ip = ip[:10] + struct.pack('>H', roce.checksum(ip)) + ip[12:]
-    return packet._replace(data=mac[6:12] + mac[:6] + mac[12:] + ip + body)
+SECOND = 10**9
 
 
 class Unreachable(ConversationTest):
@@ -35,7 +24,7 @@ class Unreachable(ConversationTest):
             for _ in range(5):
                 c.packets.append(request._replace(time_ns=c.clock.tick()))
                 if code is not None:
-                    c.packets.append(icmp(request, code, **arguments)._replace(time_ns=c.clock.tick()))
+                    c.packets.append(unreachable(request, code, **arguments)._replace(time_ns=c.clock.tick()))
                 c.clock.now += 2 * SECOND
         cause, = self.report(talk)['causes']
         self.assertEqual(cause['cause'], 'connection-failed')
@@ -50,13 +39,21 @@ class Unreachable(ConversationTest):
                                  f'{port}, could not be delivered .{meaning}')
                 self.assertEqual((cause['confidence'], 'against' in cause), ('high', False))
 
+    def test_too_large(self):
+        """It says so of a request to connect: that may be why, but for sure it is not."""
+        for mtu, passes in ((1400, ': IP packets of 1400 bytes at most pass'), (0, '')):
+            cause = self.attempts(TOO_LARGE, mtu=mtu)
+            self.assertRegex(cause['text'], r' answered with ICMP, 5 times from frame 2 on, that what was sent to \S+, UDP port 4791, '
+                             rf'was too large{passes}\.')
+            self.assertEqual(cause['confidence'], 'medium')
+
     def test_between(self):
         """A router or firewall says so."""
         self.assertIn(' 10.1.2.3 answered with ICMP', self.attempts(PROHIBITED, by=bytes((10, 1, 2, 3)))['text'])
 
     def test_else(self):
-        """Nothing says so; it is about its size; or it is cut."""
-        for arguments in ({'code': None}, {'code': TOO_BIG}, {'code': PORT, 'cut': 19}, {'code': PORT, 'cut': 22}):
+        """Nothing says so; or it is cut."""
+        for arguments in ({'code': None}, {'code': PORT, 'cut': 19}, {'code': PORT, 'cut': 22}):
             cause = self.attempts(**arguments)
             self.assertNotIn('ICMP', cause['text'])
             self.assertEqual(cause['confidence'], 'medium')
@@ -70,7 +67,7 @@ class Unreachable(ConversationTest):
                 del c.packets[:]
                 other = request._replace(data=request.data[:at] + new + request.data[at + len(new):])
                 for _ in range(5):
-                    c.packets += [request._replace(time_ns=c.clock.tick()), icmp(other, PORT)._replace(time_ns=c.clock.tick())]
+                    c.packets += [request._replace(time_ns=c.clock.tick()), unreachable(other, PORT)._replace(time_ns=c.clock.tick())]
                     c.clock.now += 2 * SECOND
             cause, = self.report(talk)['causes']
             self.assertNotIn('ICMP', cause['text'])

@@ -8,7 +8,8 @@
 enum {
     TYPE_V4 = 3,
     TYPE_V6 = 1,
-    TOO_BIG = 4, /* a code of ICMP's: not this */
+    TOO_BIG_V6 = 2, /* a type, */
+    TOO_BIG_V4 = 4, /* and a code */
     HEADER = 8,
     PORTS = 4,
     IPV4_BYTES = 20,
@@ -18,16 +19,27 @@ enum {
     PORT_ROCE = 4791,
 };
 
-static enum rpcrdma_unreachable_reason reason_of(bool v6, uint8_t code)
+/* By ICMP's header. False: it is another message. */
+static bool read_reason(bool v6, const uint8_t *p, struct rpcrdma_net_unreachable *one)
 {
     /* host unreachable, precedence; v6: no route, beyond the scope, address unreachable */
     static const uint8_t ports[2] = {3, 4},
                          forbidden[2][5] = {{9, 10, 13, 13, 13}, {1, 5, 6, 6, 6}};
 
-    if (code == ports[v6])
-        return RPCRDMA_UNREACHABLE_PORT;
-    return memchr(forbidden[v6], code, sizeof(forbidden[v6])) ? RPCRDMA_UNREACHABLE_FORBIDDEN
-                                                              : RPCRDMA_UNREACHABLE_HOST;
+    if (v6 ? p[0] == TOO_BIG_V6 : p[0] == TYPE_V4 && p[1] == TOO_BIG_V4) {
+        one->reason = RPCRDMA_UNREACHABLE_TOO_LARGE;
+        one->mtu = v6 ? rpcrdma_get_be32(p + 4) : rpcrdma_get_be16(p + 6);
+        return true;
+    }
+    if (p[0] != (v6 ? TYPE_V6 : TYPE_V4))
+        return false;
+    if (p[1] == ports[v6])
+        one->reason = RPCRDMA_UNREACHABLE_PORT;
+    else if (memchr(forbidden[v6], p[1], sizeof(forbidden[v6])))
+        one->reason = RPCRDMA_UNREACHABLE_FORBIDDEN;
+    else
+        one->reason = RPCRDMA_UNREACHABLE_HOST;
+    return true;
 }
 
 /* The packet that was not delivered begins with its IP header: whose it was. */
@@ -54,7 +66,7 @@ static bool undelivered(struct rpcrdma_layer *l, bool v6, struct rpcrdma_net_unr
 static bool same(const struct rpcrdma_net_unreachable *a, const struct rpcrdma_net_unreachable *b)
 {
     return a->reason == b->reason && a->protocol == b->protocol && a->port == b->port &&
-           memcmp(&a->by, &b->by, sizeof(a->by)) == 0 &&
+           a->mtu == b->mtu && memcmp(&a->by, &b->by, sizeof(a->by)) == 0 &&
            memcmp(&a->src, &b->src, sizeof(a->src)) == 0 &&
            memcmp(&a->dst, &b->dst, sizeof(a->dst)) == 0;
 }
@@ -69,9 +81,8 @@ void rpcrdma_unreachable_note(struct rpcrdma_layer *l)
     bool v6 = l->family == RPCRDMA_ADDRESS_IPV6;
     const uint8_t *p = rpcrdma_cursor_take(&l->c, HEADER, "ICMP header");
 
-    if (!p || p[0] != (v6 ? TYPE_V6 : TYPE_V4) || (!v6 && p[1] == TOO_BIG))
+    if (!p || !read_reason(v6, p, &one))
         return;
-    one.reason = reason_of(v6, p[1]);
     rpcrdma_layer_address(l->family, l->src, &one.by);
     if (!undelivered(l, v6, &one))
         return;
