@@ -204,6 +204,11 @@ struct report_lasted {
 };
 struct report_lasted report_causes_lasted(struct report_cause *const *all, guint n);
 
+/* causes_lost.c: a connection on which Calls of this one were sent again, after that time or more.
+ * NULL: there is none. */
+const struct report_connection *
+report_resent_on(const struct report *r, const struct report_connection *c, int64_t least_ns);
+
 /* causes_unreachable.c: what ICMP and ARP say of connections that failed, or lost packets. */
 void causes_of_unreachable(struct report *r);
 

@@ -20,21 +20,27 @@ static bool under_way(const struct report *r, const struct report_connection *c)
            time_less(report_now_ns(r), c->pub.last_time_ns) < SECOND;
 }
 
-/* What was under way on it was seen on another one: `connection_failed` names it. */
-static bool went_on_elsewhere(const struct report *r, const struct report_connection *c)
+const struct report_connection *
+report_resent_on(const struct report *r, const struct report_connection *c, int64_t least_ns)
 {
     GHashTableIter each;
-    bool found = false;
     gpointer one;
 
     g_hash_table_iter_init(&each, r->connections);
-    while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
+    while (g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *other = one;
 
-        found = other->trouble.resent > 0 && other->trouble.resent_from == c->pub.number &&
-                other->trouble.resent_after_ns >= SECOND;
+        if (other->trouble.resent > 0 && other->trouble.resent_from == c->pub.number &&
+            other->trouble.resent_after_ns >= least_ns)
+            return other;
     }
-    return found;
+    return NULL;
+}
+
+/* What was under way on it was seen on another one: `connection_failed` names it. */
+static bool went_on_elsewhere(const struct report *r, const struct report_connection *c)
+{
+    return report_resent_on(r, c, SECOND) != NULL;
 }
 
 /* Another connection took its place, which attempts that nothing answered did not. */

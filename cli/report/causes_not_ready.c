@@ -44,28 +44,11 @@ bool report_ended_not_ready(const struct report_connection *c)
            (life->ended != RPCRDMA_ENDED_NOT || life->next != 0) && report_unanswered(c) > 0;
 }
 
-/* Until its Calls were sent again on another one, which tells how long that was. NULL: on none. */
-static const struct report_connection *sent_again(const struct report *r,
-                                                  const struct report_connection *c)
-{
-    GHashTableIter each;
-    gpointer one;
-
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *other = one;
-
-        if (other->trouble.resent > 0 && other->trouble.resent_from == c->pub.number)
-            return other;
-    }
-    return NULL;
-}
-
-/* What that cost, and in words. */
+/* What that cost, until its Calls were sent again on another one; and in words. */
 static void tell_end(const struct report *r, struct report_cause *cause,
                      const struct report_connection *c)
 {
-    const struct report_connection *next = sent_again(r, c);
+    const struct report_connection *next = report_resent_on(r, c, INT64_MIN);
     const struct report_trouble *trouble = next ? &next->trouble : NULL;
     size_t at = strlen(cause->text);
     struct report_period away;

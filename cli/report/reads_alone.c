@@ -72,11 +72,13 @@ void report_reads_alone_op(struct report *r, const struct rpcrdma_op *op)
 {
     bool asks = op->kind == RPCRDMA_OP_READ_REQUEST;
 
+    if (!asks && (!r->reads_alone || op->kind != RPCRDMA_OP_READ_RESPONSE))
+        return;
     if (op->carrier == RPCRDMA_CARRIER_IWARP || pipeline_connection(r->pipeline, op))
         return;
     if (asks)
         asked(r, op);
-    else if (r->reads_alone && op->kind == RPCRDMA_OP_READ_RESPONSE)
+    else
         answered(r, op);
 }
 

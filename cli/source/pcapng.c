@@ -27,16 +27,9 @@
 
 #include "hosts.h"
 #include "source/file.h"
+#include "source/pcapng_block.h"
 
 enum {
-    BLOCK_SECTION = 0x0a0d0d0a,
-    BLOCK_INTERFACE = 1,
-    BLOCK_PACKET = 2,
-    BLOCK_SIMPLE = 3,
-    BLOCK_NAMES = 4,
-    BLOCK_STATISTICS = 5,
-    BLOCK_ENHANCED = 6,
-
     BLOCK_OVERHEAD = 12,
     /* the largest packet with more options than anybody writes; longer ones of other types are
      * stepped over without a look */

@@ -8,14 +8,11 @@
 #include <unistd.h>
 
 #include "source/interrupt.h"
+#include "source/pcapng_block.h"
 #include "source/source.h"
 
 /* draft-ietf-opsawg-pcapng, section 3 and 4 */
 enum {
-    BLOCK_SECTION = 0x0a0d0d0a,
-    BLOCK_INTERFACE = 1,
-    BLOCK_STATISTICS = 5,
-    BLOCK_ENHANCED = 6,
     MAGIC = 0x1a2b3c4d,
 
     OPTION_END = 0,

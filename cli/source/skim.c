@@ -183,7 +183,7 @@ static bool fill(struct skim *skim, uint8_t *to, uint64_t offset, uint64_t end)
         left_out += skim->rest - skim->keep;
     }
     if (skim->head != skim->own)
-        memcpy(skim->own, skim->head, SKIM_FIRST); /* the buffer is the caller's again */
+        memcpy(skim->own, skim->head, SKIM_SHORT); /* the buffer is the caller's again */
     skim->head = skim->own;
     skim->worth += 2 * (int64_t)left_out - (int64_t)(end - offset);
     if (skim->worth > NOT_WORTH)
@@ -219,7 +219,7 @@ static void pass(struct skim *skim, uint64_t end)
 
     if (skim->threaded) {
         if (end / PASSED != skim->done / PASSED)
-            skim_thread_reach(skim, skim->whole ? end : skim->next);
+            skim_thread_reach(skim, end);
     } else if (skim->gone < to) {
         skim_let_go(skim, skim->gone, to);
         skim->gone = to;

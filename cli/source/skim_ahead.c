@@ -104,7 +104,7 @@ void skim_thread_begin(struct skim *skim)
 {
     pthread_mutex_init(&skim->mutex, NULL);
     pthread_cond_init(&skim->moved, NULL);
-    skim->reached = skim->next;
+    skim->reached = skim->done;
     skim->enough = UINT64_MAX;
     skim->threaded = beside_start(&skim->thread, run_ahead, skim, SIGBUS);
     if (!skim->threaded)

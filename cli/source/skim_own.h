@@ -12,9 +12,8 @@
 #include <string.h>
 
 #include "source/file.h"
+#include "source/pcapng_block.h"
 #include "source/strides.h"
-
-#define SKIM_SECTION 0x0a0d0d0aU
 
 enum {
     SKIM_WINDOW = 2 * 1024 * 1024, /* pages are let go of by so many bytes: a large page, if any */
@@ -108,15 +107,15 @@ static inline bool skim_record(const uint8_t *p, bool swapped, struct skim_recor
  * be the other one, or an interface's that is no Ethernet. */
 static inline bool skim_block(const uint8_t *p, bool swapped, struct skim_record *record)
 {
-    enum { INTERFACE = 1, ENHANCED = 6, LEAST = 12, PACKET_LEAST = SKIM_BLOCK + 4, ETHERNET = 1 };
+    enum { LEAST = 12, PACKET_LEAST = SKIM_BLOCK + 4, ETHERNET = 1 };
     uint32_t type = file_word(p, swapped), size = file_word(p + 4, swapped), caplen, padded;
 
-    if (type == SKIM_SECTION || size < LEAST || size % 4 != 0 || size > 2 * SOURCE_MAX_PACKET ||
-        (type == INTERFACE && file_half(p + 8, swapped) != ETHERNET))
+    if (type == BLOCK_SECTION || size < LEAST || size % 4 != 0 || size > 2 * SOURCE_MAX_PACKET ||
+        (type == BLOCK_INTERFACE && file_half(p + 8, swapped) != ETHERNET))
         return false;
     record->size = record->kept = size;
     record->rest = 0;
-    if (type != ENHANCED || size < PACKET_LEAST)
+    if (type != BLOCK_ENHANCED || size < PACKET_LEAST)
         return true;
     caplen = file_word(p + 20, swapped);
     if (caplen > size - PACKET_LEAST)

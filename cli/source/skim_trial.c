@@ -63,7 +63,6 @@ enum skim_gain skim_try(struct skim *skim)
     int64_t read_ns = 0, map_ns = 0;
 
     populate(buffer, sizeof(buffer));
-
     for (uint64_t i = 1; i <= PLACES; i++) {
         uint64_t place = windows * i / (PLACES + 1) * SKIM_WINDOW;
         uint64_t other = place - SKIM_WINDOW; /* mapped: what is read is in a cache */

@@ -8,6 +8,7 @@ from conversation import ConversationTest
 from icmp import HOST, PORT, PROHIBITED, TOO_LARGE, unreachable
 from iwarp_talk import IwarpTalk
 import rules_iwarp
+import tshark
 
 SECOND = 10**9
 
@@ -38,6 +39,14 @@ class Unreachable(ConversationTest):
                 self.assertRegex(cause['text'], r' \S+ answered with ICMP, 5 times from frame 2 on, that what was sent to \S+, '
                                  f'{port}, could not be delivered .{meaning}')
                 self.assertEqual((cause['confidence'], 'against' in cause), ('high', False))
+
+    @unittest.skipIf(tshark.missing(), 'no tshark')
+    def test_as_tshark_reads_it(self):
+        """What these tests make is what tshark reads."""
+        self.attempts(TOO_LARGE, mtu=1400)
+        lines = list(tshark.read(self.path, '-Y', 'icmp', '-T', 'fields', '-e', 'icmp.type', '-e', 'icmp.code', '-e', 'icmp.mtu',
+                                 '-e', 'icmp.checksum.status', '-e', 'udp.dstport'))
+        self.assertEqual([line.split('\t') for line in lines], 5 * [['3', '4', '1400', '1', '4791']])
 
     def test_too_large(self):
         """It says so of a request to connect: that may be why, but for sure it is not."""

@@ -52,7 +52,7 @@ void layer_begin(struct layer_proof *p, const uint8_t *data, size_t caplen, size
     p->net.told_ip_length = maybe();
     p->net.told_depth = maybe();
     p->net.unreachables.n = (uint32_t)Frama_C_interval(0, RPCRDMA_UNREACHABLES);
-    p->net.neighbours.n = (uint32_t)Frama_C_interval(0, RPCRDMA_UNREACHABLES);
+    p->net.neighbours.n = (uint32_t)Frama_C_interval(0, RPCRDMA_NEIGHBOURS);
     p->net.op.data = NULL;
     p->net.op.connect = NULL;
     ANY(&p->packet);

@@ -10,6 +10,7 @@
 #include "base/crc.h"
 #include "net/net.h"
 #include "net/packet/census.h"
+#include "net/packet/neighbour.h"
 #include "net/packet/unreachable.h"
 #include "wire/cursor.h"
 #include "wire/hot.h"

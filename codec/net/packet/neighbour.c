@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/packet/neighbour.h"
+
 #include <string.h>
 
 #include "net/packet/layer.h"
@@ -45,7 +47,7 @@ static struct rpcrdma_neighbour *find(struct rpcrdma_neighbours *all,
     }
     if (!add)
         return NULL;
-    if (all->n < RPCRDMA_UNREACHABLES)
+    if (all->n < RPCRDMA_NEIGHBOURS)
         least = &all->entry[all->n++];
     *least = (struct rpcrdma_neighbour){.by = asked->by, .of = asked->of};
     return least;

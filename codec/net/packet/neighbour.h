@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_NET_PACKET_NEIGHBOUR_H
+#define RPCRDMA_NET_PACKET_NEIGHBOUR_H
+
+/* Whose Ethernet address ARP (RFC 826) asked for in vain. */
+
+#include "net/net.h"
+
+enum { RPCRDMA_NEIGHBOURS = 16 };
+
+struct rpcrdma_neighbour {
+    struct rpcrdma_address by, of;
+    struct rpcrdma_net_unresolved now, longest; /* requests 0: none */
+    bool answered;                              /* ever */
+};
+
+/* Pairs of who asks and who is asked for: a new one takes the place of the one that asked least. */
+struct rpcrdma_neighbours {
+    uint32_t n;
+    struct rpcrdma_neighbour entry[RPCRDMA_NEIGHBOURS];
+};
+
+struct rpcrdma_layer;
+
+/* The cursor is at ARP's header. */
+void rpcrdma_neighbour_note(struct rpcrdma_layer *l);
+/* The longest time of each pair. */
+size_t rpcrdma_neighbours_asked(const struct rpcrdma_neighbours *all,
+                                struct rpcrdma_net_unresolved *out, size_t max);
+
+#endif
