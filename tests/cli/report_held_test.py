@@ -255,6 +255,28 @@ class Held(ConversationTest):
             self.assertIn(words, cause['text'])
             self.assertAlmostEqual(cause['cost_ns'], n * SECOND // 2, delta=10 * MS)
 
+    def test_reply_refused_for_good(self):
+        """It is the client that takes no Reply; the capture goes on for so long that no Ack is waited for any more."""
+        def talk(c, _, n):
+            other = c.beside(1000)
+            for number in range(1, n + 2):
+                one = c.beside(number)
+                xid = one.call(rule_talk.NULL, xid=0x1000)
+                one.reply(xid)
+                if number > n:
+                    break
+                c.packets.pop()
+                rules_transport.nak(one, one.client, one.server.psn - 1, rules_transport.RNR)
+                close(one, 'server')
+                c.clock.now += 10 * MS
+            for _ in range(45):
+                c.clock.now += SECOND
+                other.null()
+        for n in (1, 5, 400):
+            cause, = self.report(lambda c, _, n=n: talk(c, _, n))['causes']
+            self.assertEqual((cause['cause'], cause['rpcs']), ('receiver-not-ready', n))
+            self.assertIn(' ended connection', cause['text'])
+
     def test_reply_not_taken(self):
         """What the server sends does not come to the client, whose next Call comes to the server 3 s later: the Replies to both were
         sent, so that it is not doubted that it answered. Where none was sent to the second, it is."""

@@ -79,6 +79,12 @@ static bool proves(const struct flow_delivery *d, const struct transmission *t)
     return d->acked || (t->read && d->answered);
 }
 
+/* It was sent again, or refused, and nothing answered it though other messages were answered. */
+static bool undelivered(const struct flow_delivery *d, const struct transmission *t)
+{
+    return !t->delivered && proves(d, t) && (t->refused || t->times > 1);
+}
+
 /* The record of its last packet, *begin that of its first. */
 static const struct transmission *records(const struct flow_delivery *d, bool psn, uint32_t first,
                                           uint32_t last, const struct transmission **begin)
@@ -135,7 +141,7 @@ static RPCRDMA_INLINE void tell(const struct flow_delivery *d, const struct tran
         out->unheard = end->unheard;
         out->frame = end->frame;
         out->time_ns = end->delivered_ns;
-    } else if (d->ended && proves(d, end) && (end->refused || end->times > 1)) {
+    } else if (d->ended && undelivered(d, end)) {
         out->state = RPCRDMA_NOT_DELIVERED;
     }
 }
@@ -189,7 +195,7 @@ bool flow_delivery_in_vain(const struct flow_delivery *d, bool psn, uint32_t las
 {
     const struct transmission *t = d->started ? transmission_at(d, near(d, last, psn)) : NULL;
 
-    return t && !d->ended && !t->delivered && t->times > 1 && proves(d, t);
+    return t && !d->ended && undelivered(d, t);
 }
 
 void flow_delivery_served(struct flow_delivery *d, uint32_t psn)

@@ -152,7 +152,8 @@ uint32_t flow_delivery_transmissions(const struct flow_delivery *d, bool psn, ui
 
 /* It was sent, and whether it arrived may still be seen: flow_delivery_find says UNKNOWN. */
 bool flow_delivery_waits(const struct flow_delivery *d, bool psn, uint32_t last);
-/* It was sent again, and nothing answered it so far, though other messages were answered. */
+/* It was sent again, or refused, and nothing answered it so far, though other messages were
+ * answered. */
 bool flow_delivery_in_vain(const struct flow_delivery *d, bool psn, uint32_t last);
 /* It arrived: flow_delivery_find says DELIVERED. */
 bool flow_delivery_over(const struct flow_delivery *d, bool psn, uint32_t last);

@@ -29,8 +29,8 @@ static void unlink_parked(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     c->n_parked--;
 }
 
-/* Its Reply was sent again, and no answer came though others did: the connection's end shows that
- * it never arrived. */
+/* Its Reply was sent again, or refused, and no answer came though others did: the connection's end
+ * shows that it never arrived. */
 static bool stays(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
 {
     const struct flow_delivery *d = rpc_delivery_towards(t->conn, 1 - t->reply_place.sender);
