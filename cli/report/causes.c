@@ -408,6 +408,7 @@ enum report_keep report_judge(struct report *r, const struct report_connection *
                    : REPORT_KEEP_ONE_WAY;
     }
     if (trouble->resent + trouble->stale + report_unanswered(c) > 0 || report_remote_error(c) ||
+        trouble->slow_own[0].rpcs + trouble->slow_own[1].rpcs + trouble->slow_reads.rpcs > 0 ||
         trouble->slow_server.rpcs + trouble->late[0].rpcs + trouble->late[1].rpcs +
                 trouble->paused.rpcs + trouble->sending[0].rpcs + trouble->sending[1].rpcs >
             0 ||

@@ -231,6 +231,10 @@ void report_served(struct report *r, const struct rpcrdma_connection *c,
                    const struct report_tally *t);
 void causes_of_failures(struct report *r);
 
+/* disturbed.c: which connections the causes told so far may have made slow; none where the user
+ * says what is slow. */
+void report_mark_disturbed(struct report *r);
+
 /* NULL: it is not kept. */
 static inline const struct report_connection *report_numbered(const struct report *r,
                                                               uint32_t number)

@@ -247,6 +247,14 @@ static struct slow_sum sum_up(const struct report *r, slow_of *of, bool server)
     return sum;
 }
 
+/* What nothing else explains, of an end of a connection. */
+static struct report_slow own_of(const struct report *r, const struct report_connection *c,
+                                 bool server)
+{
+    (void)r;
+    return c->disturbed ? (struct report_slow){0} : c->trouble.slow_own[server];
+}
+
 /* Of RPCs that what was lost had no part in. */
 static struct report_slow server_slow_apart(const struct report *r,
                                             const struct report_connection *c, bool server)
@@ -254,6 +262,8 @@ static struct report_slow server_slow_apart(const struct report *r,
     struct report_slow own = {0};
 
     (void)r, (void)server;
+    if (!c->disturbed)
+        return own;
     for (int i = 0; i < 3; i++)
         report_slow_add(&own, &c->trouble.slow_apart[i]);
     if (c->trouble.slow_server.rpcs > 0 &&
@@ -263,12 +273,12 @@ static struct report_slow server_slow_apart(const struct report *r,
 }
 
 /* Where there is another cause. */
-static void slow_server_too(struct report *r, const struct report_periods *still)
+static void slow_server_too(struct report *r, const struct slow_sum *sum,
+                            const struct report_periods *still)
 {
-    const struct slow_sum sum = sum_up(r, server_slow_apart, true);
-    const struct report_slow *slow = &sum.all;
+    const struct report_slow *slow = &sum->all;
     uint64_t frame;
-    bool lost = sum.resent || report_gaps(r, &frame) > 0;
+    bool lost = sum->resent || report_gaps(r, &frame) > 0;
     bool stood_still, doubted;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[IN_ALL];
@@ -441,99 +451,121 @@ static void paused_sending(struct report *r, bool server, struct report_periods 
 }
 
 /* A way that is that long explains it, too: `delay` tells of it. */
-static bool way_explains(const struct report *r, const struct report_slow *reads, uint32_t number)
+static bool way_explains(const struct report *r, const struct report_connection *c)
 {
+    const struct report_slow *reads = &c->trouble.slow_reads;
     bool explains = false;
 
     for (unsigned i = 0; i < r->n_causes; i++) {
-        const struct report_cause *c = &r->causes[i];
+        const struct report_cause *one = &r->causes[i];
 
-        explains |=
-            c->id == CAUSE_DELAY && c->rpcs > 0 && c->of && c->of->pub.number == number &&
-            2 * (double)c->time_ns / (double)c->rpcs * (double)reads->reads >= (double)reads->ns;
+        explains |= one->id == CAUSE_DELAY && one->rpcs > 0 && one->of == c &&
+                    2 * (double)one->time_ns / (double)one->rpcs * (double)reads->reads >=
+                        (double)reads->ns;
     }
     return explains;
 }
 
-static bool ways_explain(const struct report *r, const struct report_slow *reads)
+static struct report_slow reads_of(const struct report *r, const struct report_connection *c,
+                                   bool server)
 {
-    unsigned i = 0;
-
-    while (i < r->n_slow_reads_of && way_explains(r, reads, r->slow_reads_of[i]))
-        i++;
-    return i == r->n_slow_reads_of;
+    (void)server;
+    return c->trouble.slow_reads.rpcs == 0 || way_explains(r, c) ? (struct report_slow){0}
+                                                                 : c->trouble.slow_reads;
 }
 
-static bool reads_stood_still(const struct report *r)
+static struct report_slow undisturbed_reads_of(const struct report *r,
+                                               const struct report_connection *c, bool server)
 {
-    return r->slow_reads.rpcs > 0 && !ways_explain(r, &r->slow_reads);
+    return c->disturbed ? (struct report_slow){0} : reads_of(r, c, server);
 }
 
 static void slow_reads(struct report *r)
 {
-    const struct report_slow *slow = &r->slow_reads;
+    const struct report_slow slow = sum_up(r, undisturbed_reads_of, false).all;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[IN_ALL];
 
-    if (!reads_stood_still(r))
+    if (slow.rpcs == 0)
         return;
-    cause = add_slow(r, slow, false, CONFIDENCE_MEDIUM, who);
+    cause = add_slow(r, &slow, false, CONFIDENCE_MEDIUM, who);
     snprintf(cause->text, sizeof(cause->text),
              "The client%s was slow to answer the server's RDMA Reads: %" PRIu64
              " RPC%s of %.3g s or "
              "more waited %s between a Read request and its first response, with "
              "nothing moving.",
-             who, slow->rpcs, plural(slow->rpcs), report_seconds(r->slow_ns), in_all(slow, time));
+             who, slow.rpcs, plural(slow.rpcs), report_seconds(r->slow_ns), in_all(&slow, time));
     snprintf(cause->against, sizeof(cause->against),
              "the way to the client may be long, or PAUSE frames may have stopped it: capture at "
              "the client, too");
+}
+
+static struct report_slow often_of(const struct report *r, const struct report_connection *c,
+                                   bool server)
+{
+    (void)r, (void)server;
+    return c->disturbed ? (struct report_slow){0} : c->trouble.slow_often;
 }
 
 /* None is slow by itself, but many are for long, and they are what the server did most. */
 static void often_slow(struct report *r)
 {
     enum { LEAST = 20, SHARE = 10 };
-    const struct report_slow *slow = &r->slow_often;
-    int64_t once_ns = report_periods_ns(&slow->periods);
-    double share = r->spent.server_ns > 0 ? (double)slow->ns / (double)r->spent.server_ns : 0;
+    const struct report_slow slow = sum_up(r, often_of, true).all;
+    int64_t once_ns = report_periods_ns(&slow.periods);
+    double share = r->spent.server_ns > 0 ? (double)slow.ns / (double)r->spent.server_ns : 0;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[IN_ALL];
 
-    if (slow->rpcs < LEAST || slow->rpcs * SHARE < r->n_spent || once_ns < REPORT_A_WHILE_NS ||
+    if (slow.rpcs < LEAST || slow.rpcs * SHARE < r->n_spent || once_ns < REPORT_A_WHILE_NS ||
         share < 0.75)
         return;
-    cause = add_slow(r, slow, true, CONFIDENCE_MEDIUM, who);
+    cause = add_slow(r, &slow, true, CONFIDENCE_MEDIUM, who);
     snprintf(cause->text, sizeof(cause->text),
              "The server%s was slow again and again: %" PRIu64 " of %" PRIu64
              " RPCs took %.3g s or more each, and %s, between the Call's arrival and the Reply, "
              "without RDMA: %.0f %% of what it took for all.",
-             who, slow->rpcs, r->n_spent, report_seconds(REPORT_OFTEN_NS), in_all(slow, time),
+             who, slow.rpcs, r->n_spent, report_seconds(REPORT_OFTEN_NS), in_all(&slow, time),
              100 * MIN(share, 1));
     snprintf(cause->against, sizeof(cause->against),
              "none spent a second there: its disks may be that slow, or be asked for that much");
+}
+
+/* Where what was lost makes servers look slow, too, only what that had no part in counts: and is
+ * told with others', or by itself, if there is no more. */
+static void slow_servers(struct report *r, const struct report_periods *still, bool nothing_lost)
+{
+    struct report_slow own = sum_up(r, own_of, true).all;
+    const struct slow_sum apart = sum_up(r, server_slow_apart, true);
+
+    if (own.rpcs == 0) {
+        slow_server_too(r, &apart, still);
+        return;
+    }
+    report_slow_add(&own, &apart.all);
+    slow_end(r, CAUSE_SERVER, &own, still, nothing_lost);
 }
 
 void causes_of_slow_ends(struct report *r)
 {
     struct report_periods still = {0};
     const struct report_flaws flaws = report_flaws(r);
-    bool only = r->n_causes == 0;
-    bool nothing_lost = only && flaws.known && flaws.retransmitted + flaws.lost == 0;
+    bool nothing_lost = r->n_causes == 0 && flaws.known && flaws.retransmitted + flaws.lost == 0;
+    struct report_slow reads, callbacks;
 
+    report_mark_disturbed(r);
     for (int server = 1; server >= 0; server--) {
         late_acks(r, server, &still);
         paused_sending(r, server, &still);
     }
     paused(r, &still);
-    if (reads_stood_still(r))
-        report_periods_add(&still, &r->slow_reads.periods);
-    if (!only && !r->slow_told) { /* what was lost makes them look slow, too */
-        slow_server_too(r, &still);
-        return;
-    }
-    slow_end(r, CAUSE_SERVER, &r->slow_server, &still, nothing_lost);
-    slow_end(r, CAUSE_CLIENT, &r->slow_client, &still, nothing_lost);
+    reads = sum_up(r, reads_of, false).all;
+    report_periods_add(&still, &reads.periods);
+    slow_servers(r, &still, nothing_lost);
+    callbacks = sum_up(r, own_of, false).all;
+    slow_end(r, CAUSE_CLIENT, &callbacks, &still, nothing_lost);
     slow_reads(r);
-    if (r->n_causes == 0 && !r->slow_told)
+    report_mark_disturbed(r); /* by one of these, too */
+    if (!r->slow_told)
         often_slow(r);
 }

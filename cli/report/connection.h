@@ -21,20 +21,19 @@ enum {
     REPORT_CONNECTIONS_MOST = 4096, /* ... and with any */
     REPORT_CONNECTION_BYTES = 4096, /* of one, about, with what its Acks took */
     /* of connections that there is nothing to report of, are kept: */
-    REPORT_RECENT = 64,       /* the last, as another one may take their place, */
-    REPORT_BUSY = 136,        /* and the busiest of those before */
-    REPORT_UNENDED = 1024,    /* counted at once, with the least memory */
-    REPORT_TALLY_BYTES = 256, /* of one of these, about; ... */
-    REPORT_TALLY_LINES = 128, /* ... and without what is rare */
-    REPORT_GONE = 4096,       /* that gave way, and can be named after all */
-    REPORT_ATTEMPTS = 64,     /* one after the other, each by itself; and the last */
-    REPORT_DETAILED = 200,    /* of these, with their detail */
-    REPORT_ROWS = 200,        /* of the tables of connections in HTML */
-    REPORT_BINS = 120,        /* of the timelines */
-    REPORT_CAUSES = 12,       /* reported in text; all are in JSON */
-    REPORT_RETRIES = 4,       /* transmissions without an answer: an end is taken for dead */
-    REPORT_LARGE = 512,       /* bytes of payload: no MTU is less */
-    REPORT_SLOW_READS_OF = 8,
+    REPORT_RECENT = 64,          /* the last, as another one may take their place, */
+    REPORT_BUSY = 136,           /* and the busiest of those before */
+    REPORT_UNENDED = 1024,       /* counted at once, with the least memory */
+    REPORT_TALLY_BYTES = 256,    /* of one of these, about; ... */
+    REPORT_TALLY_LINES = 128,    /* ... and without what is rare */
+    REPORT_GONE = 4096,          /* that gave way, and can be named after all */
+    REPORT_ATTEMPTS = 64,        /* one after the other, each by itself; and the last */
+    REPORT_DETAILED = 200,       /* of these, with their detail */
+    REPORT_ROWS = 200,           /* of the tables of connections in HTML */
+    REPORT_BINS = 120,           /* of the timelines */
+    REPORT_CAUSES = 12,          /* reported in text; all are in JSON */
+    REPORT_RETRIES = 4,          /* transmissions without an answer: an end is taken for dead */
+    REPORT_LARGE = 512,          /* bytes of payload: no MTU is less */
     REPORT_SERVERS = 64,         /* whose failures are told each */
     REPORT_PAUSES = 6,           /* of the answers on one connection */
     REPORT_ONE_READ = 64 * 1024, /* what a server reads by few Read requests */
@@ -226,6 +225,9 @@ struct report_trouble {
      * that late what answers it, or the Call; RDMA took that, at less than REPORT_SLOW_RATE; an end
      * (the client, the server) took that to send its Call, or its Reply */
     struct report_slow slow_server, slow_apart[3], late[2], paused, sending[2];
+    /* all that are slow, by who was slow to answer: of callbacks the client, of the others the
+     * server; of these at REPORT_OFTEN_NS and more; RDMA Reads that the client had to answer */
+    struct report_slow slow_own[2], slow_often, slow_reads;
     int64_t slow_apart_ns; /* when the latest of these begin */
     /* the latest for half of which no other Reply passed: since when it may have been sent, and
      * when it passed */
@@ -362,7 +364,8 @@ struct report_connection {
      */
     uint32_t attempt, attempts_between;
     bool unheard_between;
-    bool named; /* by a cause */
+    bool named;     /* by a cause */
+    bool disturbed; /* a cause of its hosts is told, beside which an end only seems to be slow */
     enum report_keep keep;
     GList *place;        /* REPORT_KEEP_RECENT, _PINNED, _ONE_WAY: in their list */
     GSequenceIter *busy; /* REPORT_KEEP_BUSY: likewise */

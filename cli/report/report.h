@@ -174,11 +174,6 @@ struct report {
     uint64_t slow_of_all;   /* of those: a second and more, and no part of one is, but all are */
     int64_t slow_of_all_ns; /* the longest of these */
     uint64_t slow_cut;      /* of these: the Call was cut, and no part is known */
-    struct report_slow slow_server, slow_client;  /* of those; slow_client: of callbacks */
-    struct report_slow slow_often;                /* likewise, at REPORT_OFTEN_NS and more */
-    struct report_slow slow_reads;                /* RDMA Reads that the client had to answer */
-    uint32_t slow_reads_of[REPORT_SLOW_READS_OF]; /* on these connections, the first of them */
-    unsigned n_slow_reads_of;
     /* where the time of the client's RPCs went; of callbacks phases.server_ns is the client's */
     struct rpcrdma_phases spent;
     int64_t spent_stalled_ns;

@@ -140,15 +140,11 @@ static void note_slow_responder(struct report *r, struct report_slow *slow,
 
 static void note_slow_reads(struct report *r, const struct rpcrdma_transaction *t)
 {
+    struct report_tally *tally = report_tally_of(r, t->connection);
     struct report_period when = inside(t, t->phases.data_peer_ns);
-    uint32_t number = t->connection->number;
-    unsigned i = 0;
 
-    note_slow_one(&r->slow_reads, t, rpc_caller(t), &when);
-    while (i < r->n_slow_reads_of && r->slow_reads_of[i] != number)
-        i++;
-    if (i == r->n_slow_reads_of && i < REPORT_SLOW_READS_OF)
-        r->slow_reads_of[r->n_slow_reads_of++] = number;
+    if (tally)
+        note_slow_one(&report_trouble(tally)->slow_reads, t, rpc_caller(t), &when);
 }
 
 /* No loss that was seen is part of its time. */
@@ -361,13 +357,14 @@ static void note_cut(struct report *r, const struct rpcrdma_transaction *t)
 void report_note_responder(struct report *r, const struct rpcrdma_transaction *t)
 {
     bool callback = transaction_is_callback(t);
-    struct report_slow *slow = callback ? &r->slow_client : &r->slow_server;
+    struct report_tally *tally = report_tally_of(r, t->connection);
     int64_t half = t->latency_ns / 2, waited = t->phases.data_peer_ns;
     int64_t own = own_ns(r, t);
     bool responder = own > half || is_long(r, own), reads;
 
-    if (own >= REPORT_OFTEN_NS && !callback && t->has_latency && t->has_phases && untouched(t))
-        note_responder(&r->slow_often, t, own);
+    if (own >= REPORT_OFTEN_NS && !callback && t->has_latency && t->has_phases && untouched(t) &&
+        tally)
+        note_responder(&report_trouble(tally)->slow_often, t, own);
     if (!t->has_latency || t->latency_ns < r->slow_ns)
         return;
     r->slow++;
@@ -375,8 +372,8 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
         note_cut(r, t);
         return;
     }
-    if (responder)
-        note_slow_responder(r, slow, t, own);
+    if (responder && tally)
+        note_slow_responder(r, &report_trouble(tally)->slow_own[!callback], t, own);
     reads = !callback && t->read_chunk_length > 0 && (waited > half || is_long(r, waited));
     if (reads)
         note_slow_reads(r, t);
