@@ -12,6 +12,21 @@
 
 enum { TCP = 6, UDP = 17, SURE = 3 };
 
+/* How much of that time, which may be none at all, was while it failed; or else while its
+ * connection was there, and as long before and behind that as it cost. -1: it was before, or is
+ * behind. */
+static int64_t meanwhile_ns(const struct report_cause *cause, int64_t since_ns, int64_t until_ns)
+{
+    const struct rpcrdma_connection *c = &cause->of->pub;
+    bool lasted = cause->since_ns < cause->until_ns;
+    int64_t from_ns = lasted ? cause->since_ns : time_less(c->first_time_ns, cause->time_ns);
+    int64_t to_ns = lasted ? cause->until_ns : time_plus(c->last_time_ns, cause->time_ns);
+
+    from_ns = MAX(from_ns, since_ns);
+    to_ns = MIN(to_ns, until_ns);
+    return to_ns < from_ns ? -1 : time_less(to_ns, from_ns);
+}
+
 /* It concerns what was sent on that connection, in either direction, while it was tried. */
 static bool concerns(const struct rpcrdma_net_unreachable *one, const struct report_cause *cause)
 {
@@ -22,8 +37,8 @@ static bool concerns(const struct rpcrdma_net_unreachable *one, const struct rep
     for (int end = 0; end < 2; end++)
         hosts = hosts || (memcmp(&one->src, &c->end[end].address, sizeof(one->src)) == 0 &&
                           memcmp(&one->dst, &c->end[1 - end].address, sizeof(one->dst)) == 0);
-    return hosts && one->protocol == protocol && one->last_ns >= c->first_time_ns &&
-           time_less(one->first_ns, c->last_time_ns) <= cause->time_ns;
+    return hosts && one->protocol == protocol &&
+           meanwhile_ns(cause, one->first_ns, one->last_ns) >= 0;
 }
 
 static const char *meaning(const struct rpcrdma_net_unreachable *one)
@@ -69,15 +84,14 @@ static void tell(const struct rpcrdma_net_unreachable *one, struct report_cause 
 static bool asked_for(const struct rpcrdma_net_unresolved *one, const struct report_cause *cause)
 {
     const struct rpcrdma_connection *c = &cause->of->pub;
-    int64_t ns = time_less(one->until_ns, one->since_ns);
+    int64_t ns = meanwhile_ns(cause, one->since_ns, one->until_ns);
     bool hosts = false;
 
     for (int end = 0; end < 2; end++)
         hosts = hosts || (memcmp(&one->by, &c->end[end].address, sizeof(one->by)) == 0 &&
                           memcmp(&one->of, &c->end[1 - end].address, sizeof(one->of)) == 0);
     return hosts && one->requests >= SURE && ns >= SECOND && cause->time_ns >= SECOND &&
-           ns >= cause->time_ns / 2 && one->until_ns >= c->first_time_ns &&
-           time_less(one->since_ns, c->last_time_ns) <= cause->time_ns;
+           ns >= cause->time_ns / 2;
 }
 
 static void tell_asked(const struct rpcrdma_net_unresolved *one, struct report_cause *cause)

@@ -14,8 +14,8 @@ SECOND = 10**9
 
 
 class Unreachable(ConversationTest):
-    def attempts(self, code, tcp=False, **arguments):
-        """A request to connect comes five times, and ICMP is all that answers each."""
+    def attempts(self, code, tcp=False, then=False, **arguments):
+        """A request to connect comes five times, and ICMP is all that answers each; then: the next is accepted."""
         def talk(c, _):
             if tcp:
                 c.talk = IwarpTalk(c.packets, c.client, c.server, c.clock)
@@ -27,9 +27,17 @@ class Unreachable(ConversationTest):
                 if code is not None:
                     c.packets.append(unreachable(request, code, **arguments)._replace(time_ns=c.clock.tick()))
                 c.clock.now += 2 * SECOND
+            if then:
+                c.beside(2).null()
         cause, = self.report(talk)['causes']
         self.assertEqual(cause['cause'], 'connection-failed')
         return cause
+
+    def test_accepted_then(self):
+        cause = self.attempts(PORT, then=True)
+        self.assertIn('connection 2 was accepted. ', cause['text'])
+        self.assertIn(' answered with ICMP, 5 times from frame 2 on', cause['text'])
+        self.assertEqual(cause['confidence'], 'high')
 
     def test_reasons(self):
         for tcp, port in ((False, 'UDP port 4791'), (True, 'TCP port 20049')):
