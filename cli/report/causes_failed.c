@@ -89,6 +89,7 @@ static void add_failed(struct report_server *one, enum report_level level,
     sum->last_ns = sum->rpcs == 0 ? failed->last_ns : MAX(sum->last_ns, failed->last_ns);
     one->connection[level] = sum->rpcs == 0 ? connection : 0;
     sum->rpcs += failed->rpcs;
+    report_burst_add(&one->burst[level], &failed->bursts.worst);
 }
 
 void report_served(struct report *r, const struct rpcrdma_connection *c,
@@ -154,13 +155,55 @@ static bool tell_servers(struct report *r, enum report_level level)
     return told;
 }
 
+/* Few of all, but many of what was asked for at one time. */
+static bool is_burst(const struct report_server *one, enum report_level level)
+{
+    return !many(one->failed[level].rpcs, one->rpcs) && report_burst_is_many(&one->burst[level]);
+}
+
+static bool any_burst(const struct report *r, enum report_level level)
+{
+    bool found = false;
+
+    for (unsigned i = 0; i < r->n_servers; i++)
+        found = found || is_burst(&r->servers[i], level);
+    return found;
+}
+
+static void tell_burst(struct report *r, enum report_level level, const struct report_server *one)
+{
+    const struct report_burst *burst = &one->burst[level];
+    const struct report_error *most =
+        one->failed[level].rpcs == r->failed[level] ? report_failed_most(r, level) : NULL;
+    int64_t ns = time_less(burst->last_ns, burst->since_ns);
+    struct report_cause *cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
+    char who[ADDRESS_SIZE];
+
+    who[address_or_name(&one->address, who)] = '\0';
+    cause->of = one->connection[level] ? report_numbered(r, one->connection[level]) : NULL;
+    cause->rpcs = burst->rpcs;
+    cause->time_ns = (int64_t)((double)MAX(ns, 0) * (double)burst->rpcs / (double)burst->of);
+    cause->frame = burst->frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "From %.1f s into the capture on, for %.1f s, %" PRIu64 " of %" PRIu64
+             " RPCs of the server %s %s%s%.60s, first in frame %" PRIu64 "%s%s",
+             report_seconds(time_less(burst->since_ns, r->pipeline->clock.start_ns)),
+             report_seconds(ns), burst->rpcs, burst->of, who, levels[level].failed,
+             most ? ", most often with " : "", most ? most->name : "", burst->frame,
+             levels[level].meaning, hint(most));
+}
+
 static void failures(struct report *r, enum report_level level)
 {
     const struct report_error *most = report_failed_most(r, level);
+    bool of_servers = tell_servers(r, level);
     struct report_cause *cause;
     int at;
 
-    if (tell_servers(r, level) || !many_failed(r, level))
+    for (unsigned i = 0; i < r->n_servers && (of_servers || !many_failed(r, level)); i++)
+        if (is_burst(&r->servers[i], level))
+            tell_burst(r, level, &r->servers[i]);
+    if (of_servers || !many_failed(r, level))
         return;
     cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
     cause->rpcs = r->failed[level];
@@ -184,7 +227,7 @@ void report_failed_too(const struct report *r, char text[REPORT_BESIDE])
 
     text[0] = '\0';
     for (enum report_level level = 0; level < REPORT_LEVELS; level++)
-        if (r->failed[level] > 0 && !many_failed(r, level)) {
+        if (r->failed[level] > 0 && !many_failed(r, level) && !any_burst(r, level)) {
             at += snprintf(text + at, REPORT_BESIDE - (size_t)at, "%s", at > 0 ? " " : "");
             at += tell_failures(r, level, text + at, REPORT_BESIDE - (size_t)at);
             at += snprintf(text + at, REPORT_BESIDE - (size_t)at, ".");

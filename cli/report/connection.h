@@ -12,6 +12,7 @@
 
 #include "flow/rpc.h"
 #include "pipeline.h"
+#include "report/bursts.h"
 #include "report/periods.h"
 #include "rpcs/latency.h"
 
@@ -153,6 +154,7 @@ enum report_level {
 struct report_failed {
     uint64_t rpcs, frame;      /* frame: of the first */
     int64_t since_ns, last_ns; /* the first and the latest of these Replies */
+    struct report_bursts bursts;
 };
 
 /* NFS tells the client to try again later. */

@@ -120,7 +120,8 @@ struct report_server {
     struct rpcrdma_address address;
     uint64_t rpcs;
     struct report_failed failed[REPORT_LEVELS];
-    uint32_t connection[REPORT_LEVELS]; /* of all that failed; 0: of several */
+    struct report_burst burst[REPORT_LEVELS]; /* of its connections, at about the same time */
+    uint32_t connection[REPORT_LEVELS];       /* of all that failed; 0: of several */
 };
 
 /* What was lost on the way towards an end of a connection, or of several. */

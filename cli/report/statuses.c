@@ -68,6 +68,7 @@ static void note_failed(struct report *r, const struct rpcrdma_transaction *t,
         failed->since_ns = failed->last_ns = t->reply_time_ns;
     }
     failed->last_ns = MAX(failed->last_ns, t->reply_time_ns);
+    report_burst_note(&failed->bursts, tally->rpcs, t->reply_frame, t->reply_time_ns);
 }
 
 static void note_later(struct report *r, const struct rpcrdma_transaction *t,

@@ -14,6 +14,7 @@ import rule_talk
 import rules
 import rules_nfs4
 
+SECOND = 10**9
 NOENT = 2
 PROG_UNAVAIL, SYSTEM_ERR = 1, 5
 AUTH_BADCRED, AUTH_TOOWEAK = 1, 5
@@ -135,6 +136,40 @@ class Failed(CommandTest):
                 self.assertIn(words, report['causes'][0]['text'] if cause else report['text'])
                 self.assertIn(words, text)
                 self.assertEqual('Neither the network nor RPC-over-RDMA is at fault' in text, cause)
+
+    def burst(self, failed, among=0, pause_ns=0, clients=1):
+        """Of many RPCs some fail one after the other, so many of them right between, or so long after each other."""
+        def talk(c):
+            ones = [c if n == 0 else c.beside(n + 1) for n in range(clients)]
+            for n in range(400):
+                ones[n % clients].null()
+            c.clock.now += 60 * SECOND
+            for n in range(failed):
+                one = ones[n % clients]
+                xid = one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                one.reply(xid, struct.pack('>I', NOSPC))
+                for _ in range(among):
+                    one.null()
+                c.clock.now += pause_ns
+            c.clock.now += 60 * SECOND
+            for n in range(400):
+                ones[n % clients].null()
+        return self.report(talk)[0]
+
+    def test_burst(self):
+        """Few of a long capture, and most of what was asked for meanwhile."""
+        for fields in ({}, {'among': 4}, {'clients': 4}):
+            report = self.burst(20, pause_ns=SECOND, **fields)
+            cause, = report['causes']
+            self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs']), ('nfs-failed', 'high', 20), fields)
+            self.assertRegex(cause['text'], rf'^From 6\d\.\d s into the capture on, for 19\.\d s, 20 of {20 + 19 * fields.get("among", 0)} RPCs '
+                             r'of the server \S+ failed in NFS, most often with NFS3ERR_NOSPC, first in frame \d+: the server got them')
+            self.assertAlmostEqual(cause['cost_ns'], 19 * SECOND * 20 / (20 + 19 * fields.get('among', 0)), delta=SECOND // 2)
+            self.assertNotIn('RPCs failed in NFS', report['text'].replace(cause['text'], ''))
+        for fields in ({'failed': 9}, {'failed': 20, 'among': 20}, {'failed': 20, 'pause_ns': 31 * SECOND}):
+            report = self.burst(**fields)
+            self.assertEqual(report['causes'], [], fields)
+            self.assertIn('RPCs failed in NFS, with NFS3ERR_NOSPC, first in frame', report['text'])
 
     def compounds(self, operation, status, times):
         """COMPOUNDs of NFSv4.2 whose last operation has that status."""
