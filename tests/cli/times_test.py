@@ -32,6 +32,19 @@ def set_late(c, _):
         c.reply(xid)
 
 
+def again_and_again(c, _):
+    """Calls are sent again before and behind such a step, and between it and the next one the clock goes back."""
+    c.begin()
+    for _ in range(12):
+        c.clock.now = 10**9
+        c.null()
+        call = c.call(rule_talk.NULL)
+        sent = c.packets[-2]
+        for later in (APART, 2 * APART):
+            c.packets.append(sent._replace(time_ns=10**9 + later))
+        c.reply(call)
+
+
 def beyond(c, _):
     """Calls with seconds between them; behind the third one pcap has no more times."""
     c.clock.now = (2**32 - 10) * 10**9
@@ -58,6 +71,15 @@ class Times(CommandTest):
 
         line, = re.findall(r'^rpcrdma_rpc_latency_seconds_sum\{.*\} (\S+)$', self.run_command('metrics', path), re.M)
         self.assertEqual(line, f'{MOST // 10**9}.{MOST % 10**9}')
+
+    def test_retransmitted(self):
+        data = section() + interface(options=option(9, b'\x09')) + b''.join(
+            enhanced(one.data, one.time_ns) for one in rules.packets_of(again_and_again, True))
+        report = json.loads(self.run_command('report', '--json', self.file(data, 'again.pcapng'), errors=1))
+        way = report['connections'][0]['to_server']
+        self.assertEqual((way['retransmitted'], way['waited_ns']), (24, MOST))
+        for cause in report['causes']:
+            self.assertGreaterEqual(cause.get('cost_ns', 0), 0, cause)
 
     def test_histogram(self):
         """The longest latency that there can be: bounds that double end before they wrap (asan)."""

@@ -2,6 +2,7 @@
 #include "flow/delivery/transmission.h"
 
 #include "base/step.h"
+#include "base/sum.h"
 
 /*
  * TCP: RFC 9293 section 3.4. A record per segment. An acknowledgement covers all bytes before its
@@ -43,7 +44,7 @@ static void timed_out(struct flow_delivery *d, uint64_t first, uint64_t end, int
         rare->spurious.acked = first < d->through && !acked_late(d, first, end, now);
     }
     rare->spurious.timeouts++;
-    rare->spurious.ns += now - d->sent_ns;
+    rpcrdma_sum_ns(&rare->spurious.ns, now - d->sent_ns);
 }
 
 /* This D-SACK was captured before: a bridge, or a network that doubles. */
@@ -69,7 +70,7 @@ static void each_answered(struct rare *rare)
     path->served_timeout_ns -= rare->spurious.served_ns;
     path->unheard_timeouts -= rare->spurious.unheard;
     path->late_timeouts += rare->spurious.served;
-    path->late_timeout_ns += rare->spurious.served_ns;
+    rpcrdma_sum_ns(&path->late_timeout_ns, rare->spurious.served_ns);
     delivery_answered_late(path, rare->spurious.first_frame, rare->spurious.first_ns,
                            rare->spurious.answered_ns, false);
     delivery_nothing_lost(&rare->recovery, rare->spurious.first_ns, rare->spurious.answered_ns);
@@ -81,7 +82,7 @@ static void count_served(struct rare *rare, const struct transmission *t,
                          const struct rpcrdma_tcp_segment *segment)
 {
     rare->path.served_timeouts += rare->spurious.timeouts;
-    rare->path.served_timeout_ns += rare->spurious.ns;
+    rpcrdma_sum_ns(&rare->path.served_timeout_ns, rare->spurious.ns);
     rare->spurious.served = t ? rare->spurious.timeouts : 0;
     rare->spurious.served_ns = rare->spurious.ns;
     rare->spurious.unheard = 0;
@@ -147,10 +148,10 @@ static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segm
     path->spurious += rare->spurious.timeouts;
     if (rare->spurious.acked) {
         path->acked_timeouts += rare->spurious.timeouts;
-        path->acked_timeout_ns += rare->spurious.ns;
+        rpcrdma_sum_ns(&path->acked_timeout_ns, rare->spurious.ns);
     } else if (rare->spurious.first < d->through) {
         path->late_timeouts += rare->spurious.timeouts;
-        path->late_timeout_ns += rare->spurious.ns;
+        rpcrdma_sum_ns(&path->late_timeout_ns, rare->spurious.ns);
         if (t && t->delivered && t->frame == TRANSMISSION_FRAME(rare->again_answered.frame))
             delivery_nothing_lost(&rare->recovery, t->first_ns, rare->again_answered.time_ns);
     } else {
@@ -195,7 +196,7 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
     if (begins && segment->time_ns - d->sent_ns > SILENCE_NS) {
         if (path->timeouts++ == 0)
             path->timeout_frame = segment->frame;
-        path->timeout_ns += segment->time_ns - d->sent_ns;
+        rpcrdma_sum_ns(&path->timeout_ns, segment->time_ns - d->sent_ns);
         timer = true;
         if (!gap)
             timed_out(d, first, last + 1, segment->time_ns);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/transmission.h"
 
+#include "base/sum.h"
+
 /*
  * One packet, captured at two places on its way: near its sender and near its receiver. The
  * difference is its time on the network between them, where both places have one clock. That
@@ -120,8 +122,7 @@ static void passed(struct two_taps *taps, int first, int64_t ns)
         taps->least_ns = ns;
     if (!any || ns > taps->most_ns)
         taps->most_ns = ns;
-    if (__builtin_add_overflow(taps->sum_ns, ns, &taps->sum_ns)) /* of clocks that cannot be */
-        taps->sum_ns = ns < 0 ? INT64_MIN : INT64_MAX;
+    rpcrdma_sum_ns(&taps->sum_ns, ns);
     taps->copies[first]++;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/transmission.h"
 
+#include "base/sum.h"
+
 /*
  * A sender retransmits after silence: what it sent was lost, or its answer was, or an end was slow.
  * What answers show tells some of these apart.
@@ -67,7 +69,7 @@ static void await(struct late *late, const struct transmission *t, uint64_t befo
 {
     if (late->before == before && late->answers == 0) {
         late->earlier++;
-        late->earlier_ns += late->ns;
+        rpcrdma_sum_ns(&late->earlier_ns, late->ns);
         late->earlier_sent += late->sent;
     } else {
         *late = (struct late){
@@ -91,22 +93,22 @@ void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
     if (path->timeouts++ == 0)
         path->timeout_frame = op->frame;
     path->asked_timeouts += d->asking;
-    path->timeout_ns += silence;
+    rpcrdma_sum_ns(&path->timeout_ns, silence);
     if (gap || d->asking || read) {
         unanswered = read && !gap && t && t->read && !t->found && at >= d->answer_next;
     } else if (delivery_acked_ahead(d, t, op->time_ns)) {
         unanswered = false;
     } else if (acked_late(t, op->time_ns, silence)) {
         path->late_timeouts++;
-        path->late_timeout_ns += silence;
+        rpcrdma_sum_ns(&path->late_timeout_ns, silence);
         delivery_answered_late(path, t->first_frame, t->first_ns, t->delivered_ns, false);
         delivery_nothing_lost(&rare->recovery, t->first_ns, t->delivered_ns);
     } else if (acked(t)) {
         path->acked_timeouts++;
-        path->acked_timeout_ns += silence;
+        rpcrdma_sum_ns(&path->acked_timeout_ns, silence);
     } else if (served(d, t)) {
         path->served_timeouts++;
-        path->served_timeout_ns += silence;
+        rpcrdma_sum_ns(&path->served_timeout_ns, silence);
     } else {
         unanswered = t && !t->delivered && !t->open;
     }
@@ -130,7 +132,7 @@ static void count_answer(struct rare *rare, struct late *late, int64_t time_ns)
     if (late->answers > late->sent && !late->arrived) {
         late->arrived = true;
         path->late_timeouts++;
-        path->late_timeout_ns += late->ns;
+        rpcrdma_sum_ns(&path->late_timeout_ns, late->ns);
         delivery_answered_late(path, late->frame, late->first_ns, late->answered_ns,
                                late->in_burst);
         path->asked_again = late->asked.again; /* for nothing that was lost */
@@ -140,7 +142,7 @@ static void count_answer(struct rare *rare, struct late *late, int64_t time_ns)
     }
     if (late->answers > late->sent + late->earlier_sent) {
         path->late_timeouts += late->earlier;
-        path->late_timeout_ns += late->earlier_ns;
+        rpcrdma_sum_ns(&path->late_timeout_ns, late->earlier_ns);
         late->earlier = 0;
         late->earlier_ns = 0;
     }

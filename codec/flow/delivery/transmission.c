@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/step.h"
+#include "base/sum.h"
 #include "wire/hot.h"
 
 /* Answers come sooner, but for those that waited. */
@@ -478,8 +479,9 @@ void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *pat
         __builtin_sub_overflow(time_ns, d->progress_ns, &longest) || since < 0 || longest < 0)
         return; /* the clock was set back, or cannot be */
     path->asked_again += response;
-    *(response ? &path->asked_waited_ns : &path->waited_ns) += since;
-    path->refused_waited_ns += refused ? since : 0;
+    rpcrdma_sum_ns(response ? &path->asked_waited_ns : &path->waited_ns, since);
+    if (refused)
+        rpcrdma_sum_ns(&path->refused_waited_ns, since);
     if (longest > *(response ? &path->asked_longest_ns : &path->longest_wait_ns))
         *(response ? &path->asked_longest_ns : &path->longest_wait_ns) = longest;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/sum.h"
 #include "flow/delivery/delivery.h"
 #include "flow/rpc/rpc_state.h"
 #include "wire/hot.h"
@@ -78,7 +79,7 @@ void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int send
     if (op->time_ns > since && rpc_doubt(rpcs, t, op, asked_ns))
         return;
     if (asked_ns != 0 && op->time_ns > asked_ns)
-        data->peer_ns += op->time_ns - asked_ns;
+        rpcrdma_sum_ns(&data->peer_ns, op->time_ns - asked_ns);
 }
 
 void rpc_timing_read(struct rpc_transaction *t, int64_t sent_ns, int64_t now_ns)

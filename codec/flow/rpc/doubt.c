@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/sum.h"
 #include "flow/delivery/delivery.h"
 #include "flow/rpc/rpc_state.h"
 
@@ -85,10 +86,10 @@ static void count(struct rpc_transaction *t, const struct doubt *doubt)
     int end = doubt->towards[0].why != RPCRDMA_STALL_NONE ? 0 : 1;
 
     if (doubt->towards[end].why == RPCRDMA_STALL_NONE) {
-        data->peer_ns += doubt->peer_ns;
+        rpcrdma_sum_ns(&data->peer_ns, doubt->peer_ns);
         return;
     }
-    data->waiting_ns += doubt->wait.ns;
+    rpcrdma_sum_ns(&data->waiting_ns, doubt->wait.ns);
     data->waiting_for = doubt->towards[end].why;
     if (doubt->wait.ns > data->longest.ns) {
         data->longest = doubt->wait;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/sum.h"
 #include "flow/delivery/delivery.h"
 #include "flow/rpc/rpc_state.h"
 #include "wire/hot.h"
@@ -40,7 +41,7 @@ static void held(struct rpc_transaction *t, int which, const struct flow_message
 
     if (!m->was_held || ns <= 0)
         return;
-    t->held_ns[which] += ns;
+    rpcrdma_sum_ns(&t->held_ns[which], ns);
     if (ns > t->held[which].ns)
         t->held[which] = (struct rpc_wait){ns, m->held.from_frame, m->held.to_frame};
 }
@@ -163,7 +164,7 @@ static void stall(struct rpcrdma_transaction *pub, const struct rpc_wait *wait,
 {
     if (wait->ns <= 0 || why == RPCRDMA_STALL_NONE)
         return;
-    pub->stalled_ns += wait->ns;
+    rpcrdma_sum_ns(&pub->stalled_ns, wait->ns);
     if (wait->ns > *longest) {
         *longest = wait->ns;
         pub->stalled_by = why;
