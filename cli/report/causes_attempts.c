@@ -229,7 +229,7 @@ void causes_of_attempts(struct report *r)
 bool report_refused(const struct rpcrdma_connection *c)
 {
     return c->rejected || (c->life.ended == RPCRDMA_ENDED_RESET && c->life.ended_by >= 0 &&
-                           c->life.ended_by == report_server_end(c) &&
+                           c->life.ended_by == report_server_end(c) && c->life.denied_frame == 0 &&
                            c->life.established_frame == 0 && c->messages == 0);
 }
 

@@ -35,16 +35,21 @@ static bool stuck(const struct report_connection *c, int to_server)
     return c->has_path[0] && c->has_path[1] && !report_one_way(c) && times >= TIMES;
 }
 
-/* RPCs that move large packets towards that end were not answered, and large ones were sent to it
- * again and again: as requests, or as responses to a request that came again. */
-static bool hangs(const struct report_connection *c, int to_server)
+/* Large ones were sent to it again and again: as requests, or as responses to a request that came
+ * again. */
+static bool large_stuck(const struct report_connection *c, int to_server)
 {
     const struct rpcrdma_path *path = &c->path[end_of(c, to_server)];
     uint32_t large = largest(c);
 
     return stuck(c, to_server) && large >= REPORT_LARGE &&
-           c->trouble.hung[to_server].bytes >= large &&
            path->retransmitted_bytes / 2 >= path->retransmitted * (uint64_t)(large / 4);
+}
+
+/* ... and RPCs that move large packets towards that end were not answered. */
+static bool hangs(const struct report_connection *c, int to_server)
+{
+    return large_stuck(c, to_server) && c->trouble.hung[to_server].bytes >= largest(c);
 }
 
 /* They are lost before the place of capture: a Nak asks for them, and only what is behind them
@@ -60,6 +65,22 @@ static bool lost_before(const struct report_connection *c, int to_server)
 static bool passed_by(const struct report_connection *c, int to_server)
 {
     return hangs(c, to_server) && c->path[end_of(c, to_server)].small_frame > 0;
+}
+
+/* The same bytes arrived in smaller ones in the end, as where TCP looks for the largest that pass
+ * (RFC 4821). */
+static bool came_smaller(const struct report_connection *c, int to_server)
+{
+    return large_stuck(c, to_server) && c->path[end_of(c, to_server)].small_size > 0;
+}
+
+/* The one before shows it, and on this one large ones came in vain until the way took them. */
+static bool held_behind(const struct report *r, const struct report_connection *c, int to_server)
+{
+    const struct report_connection *previous = report_numbered(r, c->pub.life.previous);
+
+    return previous && passed_by(previous, to_server) && large_stuck(c, to_server) &&
+           c->answers.first_ns > 0;
 }
 
 /* ... though small ones arrived on it, and no large one did. */
@@ -125,7 +146,9 @@ static bool vanishes_beside(const struct report *r, const struct report_connecti
 static bool one_of_them(const struct report *r, const struct report_connection *c, int to_server)
 {
     return small_alone(c, to_server) || passed_by(c, to_server) || hung_before(r, c, to_server) ||
-           lost_before(c, to_server) || vanishes(c, to_server) || vanishes_beside(r, c, to_server);
+           lost_before(c, to_server) || vanishes(c, to_server) ||
+           vanishes_beside(r, c, to_server) || came_smaller(c, to_server) ||
+           held_behind(r, c, to_server);
 }
 
 struct black_hole {
@@ -137,14 +160,17 @@ struct black_hole {
     uint32_t asked;       /* times for what never came; 0: or it came */
     guint sure;           /* connections that show it by themselves, */
     guint passed_by;      /* and of these by a small one that arrived */
+    uint32_t smaller;     /* the same bytes arrived in packets of that size; 0: or they did not */
     GArray *connections;
 };
 
 /* Until when it is known to have been so. */
 static int64_t last_ns(const struct report_connection *c, int to_server)
 {
-    if (passed_by(c, to_server))
+    if (passed_by(c, to_server) || came_smaller(c, to_server))
         return c->path[end_of(c, to_server)].small_ns;
+    if (c->trouble.hung[to_server].rpcs == 0 && large_stuck(c, to_server))
+        return c->answers.first_ns;
     return c->pub.life.ended != RPCRDMA_ENDED_NOT ? c->pub.life.ended_ns : c->pub.last_time_ns;
 }
 
@@ -152,9 +178,12 @@ static int64_t last_ns(const struct report_connection *c, int to_server)
 static struct report_hung hung_of(const struct report_connection *c, int to_server)
 {
     const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
+    const struct rpcrdma_path *path = &c->path[end_of(c, to_server)];
     struct report_hung hung = c->trouble.hung[to_server];
 
-    if (hung.rpcs == 0)
+    if (came_smaller(c, to_server))
+        hung = (struct report_hung){.frame = path->small_frame, .since_ns = path->small_since_ns};
+    else if (hung.rpcs == 0)
         hung = (struct report_hung){
             .rpcs = own->calls, .frame = own->frame, .since_ns = c->trouble.offered_since_ns};
     return hung;
@@ -164,7 +193,7 @@ static void add(struct black_hole *hole, const struct report_connection *c, int 
 {
     const struct report_hung hung = hung_of(c, to_server);
 
-    if (!hole->first || hung.since_ns < hole->since_ns) {
+    if (!hole->first || (hung.since_ns > 0 && hung.since_ns < hole->since_ns)) {
         hole->first = c;
         hole->since_ns = hung.since_ns;
         hole->frame = hung.frame;
@@ -174,6 +203,8 @@ static void add(struct black_hole *hole, const struct report_connection *c, int 
     hole->sure +=
         c->pub.carrier != RPCRDMA_CARRIER_IWARP || vanishes(c, to_server) || hangs(c, to_server);
     hole->passed_by += passed_by(c, to_server);
+    if (came_smaller(c, to_server))
+        hole->smaller = c->path[end_of(c, to_server)].small_size;
     if (vanishes(c, to_server))
         hole->asked = MAX(hole->asked, c->pub.life.silence[end_of(c, !to_server)].transmissions);
     if (!vanishes(c, to_server))
@@ -211,6 +242,10 @@ static void tell_hung(const struct black_hole *hole, char *text, size_t size)
                  "large packets to it, none of which came to the place of capture, nor an Ack "
                  "(TCP's are in these), though what they answer was sent %u times",
                  (unsigned)hole->asked);
+    else if (hole->smaller > 0)
+        snprintf(text, size,
+                 "%s to it came in vain, until the same bytes arrived in packets of %u bytes",
+                 large, (unsigned)hole->smaller);
     else if (hole->lost_before == 0)
         snprintf(text, size, "%s to it, one of which was sent %u times", large,
                  (unsigned)hole->times + 1);
@@ -226,11 +261,12 @@ static void tell(struct report *r, struct black_hole *hole, int to_server)
 {
     const char *end = to_server ? "server" : "client";
     struct report_cause *cause;
-    const char *small = hole->passed_by > 0 ? "small packets behind these arrived, as SACKs say"
-                                            : "small packets arrived";
+    const char *small = hole->passed_by > 0 || hole->smaller > 0
+                            ? "small packets behind these arrived, as SACKs say"
+                            : "small packets arrived";
     char hung[200];
     guint n = hole->connections->len;
-    bool sure = hole->sure >= SURE;
+    bool sure = hole->sure >= SURE || hole->smaller > 0;
 
     r->about = hole->first;
     cause = report_cause_add(r, CAUSE_BLACK_HOLE, sure ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
@@ -243,10 +279,11 @@ static void tell(struct report *r, struct black_hole *hole, int to_server)
     tell_hung(hole, hung, sizeof(hung));
     snprintf(cause->text, sizeof(cause->text),
              "Large packets do not arrive at the %s (an MTU black hole): on %u connection%s, %s"
-             "connection %u, RPCs hung that move %s, while %s. "
+             "connection %u, %s%s, while %s. "
              "Compare the MTU of both hosts' interfaces and of each switch port between them.",
              end, n, plural(n), n > 1 ? "the first of them " : "",
-             (unsigned)hole->first->pub.number, hung, small);
+             (unsigned)hole->first->pub.number, hole->smaller > 0 ? "" : "RPCs hung that move ",
+             hung, small);
     if (!sure)
         snprintf(cause->against, sizeof(cause->against), "it was so %s: the way may have %s",
                  n > 2   ? "for sure on few of these"
@@ -254,6 +291,17 @@ static void tell(struct report *r, struct black_hole *hole, int to_server)
                          : "once",
                  hole->lost_before > 0 || hole->passed_by > 0 ? "been full"
                                                               : "been down just then");
+}
+
+/* No other cause tells of it; of how it ended, where it did not hang, another one may. */
+static void mark(struct report_connection *c, int to_server)
+{
+    const struct rpcrdma_path *path = &c->path[end_of(c, to_server)];
+    bool went_on =
+        large_stuck(c, to_server) && c->trouble.hung[to_server].rpcs == 0 && path->lost_before == 0;
+
+    c->large_lost[to_server] |= !went_on;
+    c->large_cut |= went_on;
 }
 
 /* All that hung towards that end, of the hosts of this one, unless it was told of before. */
@@ -267,13 +315,14 @@ static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
         if (report_same_hosts(c, first->data) && one_of_them(r, c, to_server))
             add(&hole, c, to_server);
     }
-    if (hole.first && (hole.connections->len > 1 || hole.lost_before > 0 || hole.passed_by > 0) &&
+    if (hole.first &&
+        (hole.connections->len > 1 || hole.lost_before + hole.passed_by + hole.smaller > 0) &&
         !others_passed(r, all, &hole, to_server)) {
         for (GList *one = all; one; one = one->next) {
             struct report_connection *c = one->data;
 
             if (report_same_hosts(c, first->data) && one_of_them(r, c, to_server))
-                c->large_lost[to_server] = true;
+                mark(c, to_server);
         }
         tell(r, &hole, to_server);
     }
@@ -282,7 +331,8 @@ static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
 
 static bool suspect(const struct report_connection *c, int to_server)
 {
-    return hangs(c, to_server) || lost_before(c, to_server) || vanishes(c, to_server);
+    return hangs(c, to_server) || lost_before(c, to_server) || vanishes(c, to_server) ||
+           came_smaller(c, to_server);
 }
 
 static bool looked_at(GList *all, const GList *of, int to_server)

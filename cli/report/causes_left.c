@@ -100,7 +100,7 @@ static void tell_left(const struct report *r, const struct report_connection *c,
 {
     const struct report_connection *was = tried->before;
     bool by_calls = told_by_calls(was, c);
-    char silent[160], attempts[80] = "";
+    char silent[REPORT_SILENCE_ROOM], attempts[80] = "";
 
     report_tell_silence(r, was, by->same + by->others, silent, sizeof(silent));
     if (tried->n > 0)

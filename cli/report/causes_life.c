@@ -154,6 +154,8 @@ static const char *reason(const struct failure *f)
 
     if (f->restart.refused)
         return " Meanwhile connections were refused: nothing listened at the server.";
+    if (f->from && f->from->pub.life.denied_frame != 0)
+        return ""; /* report_tell_silence says it */
     if (f->restart.moved)
         return " Meanwhile connections were refused, by another host most likely.";
     if (f->stuck_ns > 0 || !f->from || f->others[0] || f->given_up)
@@ -183,7 +185,7 @@ static const char *doubt(const struct report *r, const struct report_connection 
 {
     const char *maybe;
 
-    if (f->restart.refused)
+    if (f->restart.refused || (f->from && f->from->pub.life.denied_frame != 0))
         return NULL;
     if (f->stuck_ns > 0 && f->stuck_ns < SECOND)
         return "the Nak may have been lost, or all that it sent again";
@@ -202,7 +204,7 @@ static struct report_cause *add_failed(struct report *r, const struct report_con
     const char *maybe = doubt(r, c, f);
     struct report_cause *cause = report_cause_add(
         r, CAUSE_CONNECTION_FAILED, maybe || f->by.same > 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
-    char silent[200];
+    char silent[REPORT_SILENCE_ROOM];
 
     tell_silence(r, f, silent, sizeof(silent));
     cause->names = f->from ? 0 : trouble->resent_from;

@@ -42,6 +42,7 @@ void causes_of_lost(struct report *r, const struct report_connection *c);
 /* failure_told.c: which end did not answer at the end of this connection, and since when, as a
  * sentence; "": neither is known not to have. c: may be NULL. beside: so many others were answered
  * meanwhile */
+enum { REPORT_SILENCE_ROOM = 320 };
 void report_tell_silence(const struct report *r, const struct report_connection *c, guint beside,
                          char *text, size_t size);
 

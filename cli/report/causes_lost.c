@@ -119,7 +119,7 @@ static void tell_lost(const struct report_connection *c, const char *silent, con
 
 void causes_of_lost(struct report *r, const struct report_connection *c)
 {
-    char silent[200], others[REPORT_BESIDE_ROOM] = "";
+    char silent[REPORT_SILENCE_ROOM], others[REPORT_BESIDE_ROOM] = "";
     struct report_tried tried;
     struct report_cause *cause;
     struct report_beside by;

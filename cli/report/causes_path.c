@@ -365,7 +365,7 @@ void causes_of_path(struct report *r, const struct report_connection *c)
     for (int end = 0; end < 2; end++) {
         const struct rpcrdma_path *path = &c->path[end];
 
-        if (!c->large_lost[0] && !c->large_lost[1]) {
+        if (!c->large_lost[0] && !c->large_lost[1] && !c->large_cut) {
             lost(r, c, end);
             acks_lost(r, c, end, true, path->acked_timeouts, path->acked_timeout_ns);
             acks_lost(r, c, end, false, path->served_timeouts, path->served_timeout_ns);

@@ -349,6 +349,7 @@ struct report_connection {
      */
     uint32_t passed[2];
     bool large_lost[2];          /* towards them: see causes_large.c */
+    bool large_cut;              /* likewise, and it went on with smaller ones, or later */
     struct report_pauses pauses; /* none: there were none, or there was no room */
     bool has_path[2];
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */

@@ -51,12 +51,29 @@ static void tell_silent_end(const struct report *r, const struct report_connecti
                  end_name(c, end), on_it, report_seconds(heard), (unsigned)silence->transmissions);
 }
 
+/* Who sent it is not known: what does that in another's name. */
+static void tell_denied(const struct report_connection *c, char *text, size_t size)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+    const char *end = end_name(c, life->ended_by);
+
+    snprintf(text, size,
+             " A RST in the %s's name ended it (frame %" PRIu64
+             "), which the %s did not send: it sent more on it (frame %" PRIu64
+             "). A firewall or another device on the way resets connections.",
+             end, life->ended_frame, end, life->denied_frame);
+}
+
 void report_tell_silence(const struct report *r, const struct report_connection *c, guint beside,
                          char *text, size_t size)
 {
     int gave_up = c ? report_gave_up(c) : -1;
 
     text[0] = '\0';
+    if (c && c->pub.life.denied_frame != 0) {
+        tell_denied(c, text, size);
+        return;
+    }
     if (gave_up >= 0) {
         tell_given_up(r, c, gave_up, text, size);
         return;

@@ -110,10 +110,12 @@ struct rpcrdma_path {
     uint64_t asked_timeouts; /* of the timeouts: before such a request */
     /* times that retransmission began at one packet, at most: nothing from it on arrived between */
     uint32_t stuck;
-    /* TCP: when a small segment that was sent behind these arrived, as a SACK says, while a large
-     * one of these did not, the last time; frame 0: none */
+    /* TCP: when a small segment behind these had arrived, as a SACK says, while a large one of
+     * these had not, the last time; frame 0: none */
     uint64_t small_frame;
     int64_t small_ns;
+    int64_t small_since_ns; /* when that large one was sent first */
+    uint32_t small_size; /* it arrived in segments of so many bytes in the end; 0: or it did not */
     uint64_t refused_again;    /* of the retransmitted: refused by an RNR Nak; */
     int64_t refused_waited_ns; /* their part of waited_ns */
     uint64_t acked_timeouts;   /* of the timeouts: the Ack had passed in time, and not arrived */

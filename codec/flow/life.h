@@ -56,6 +56,9 @@ struct rpcrdma_life {
     int64_t established_ns;
     uint64_t ended_frame;
     int64_t ended_ns;
+    /* TCP: the end in whose name the RST came went on to send: another one had sent that, such as a
+     * firewall. 0: it did not */
+    uint64_t denied_frame;
     struct rpcrdma_silence silence[2]; /* of what was sent towards each end, when it ended */
     int64_t last_call_ns;
     /* The connection between the same two hosts and to the same port that this one takes the place

@@ -55,6 +55,88 @@ class Reset(ConversationTest):
         self.assertEqual((row['state'], row['end']), ('reset', {**row['end'], 'how': 'rst', 'by': 'client'}))
 
 
+class Data(ConversationTest):
+    def again(self, said, answer_ns):
+        """The data that the server read comes three times again, and the receiver says of so many copies that it has them twice."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(20):
+                c.null()
+            chunk = c.memory.read_chunk(len(rule_talk.rpc_call(0, rule_talk.NFS, rule_talk.WRITE, c.write_arguments(1024))), 1024)
+            xid = c.call(rule_talk.WRITE, c.write_arguments(1024), read=chunk)
+            c.pull(chunk, rule_talk.data(1024))
+            c.packets.pop()
+            data, end = c.packets[-1], c.client.psn
+            for _ in range(3):
+                c.clock.now += SECOND
+                c.packets.append(data._replace(time_ns=c.clock.tick()))
+            c.clock.now += answer_ns
+            block = struct.pack('>BBBBII', 1, 1, 5, 10, end - (len(data.data) - 54), end)
+            for ip_id in range(said):
+                c.talk.segment(c.server, options=block, ip_id=ip_id + 1)
+            c.reply(xid, bytes(8))
+            for _ in range(20):
+                c.null()
+        return {one['cause'] for one in self.report(talk)['causes']}
+
+    def test_again(self):
+        """It was lost three times, and the server was not slow. Where the receiver says of each copy that it has it twice (D-SACK) its end
+        stood still."""
+        self.assertEqual(self.again(0, 20 * MS), {'lost-to-server'})
+        self.assertEqual(self.again(1, SECOND), {'lost-to-client'})
+        self.assertEqual(self.again(3, SECOND), {'stalled-end'})
+
+
+class Forged(ConversationTest):
+    """A RST in the name of an end that goes on to send: a firewall's, most likely."""
+
+    def connection(self, goes_on, after_ns=50 * MS):
+        """The client calls again on another connection, after an attempt that is reset before the MPA Reply."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(4):
+                c.null()
+            xid = c.call(rule_talk.NULL)
+            c.talk.segment(c.server, flags=RST | ACK)
+            c.clock.now += after_ns
+            if goes_on:
+                c.reply(xid)
+                c.packets.pop()
+                if after_ns > 10 * MS:
+                    c.packets += [c.packets[-1]._replace(time_ns=c.clock.tick() + number * SECOND) for number in (1, 2, 3)]
+                c.clock.now += 3 * SECOND
+            c.clock.now += SECOND
+            one = c.beside(2)
+            one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+            one.begin()
+            replied = c.packets[-2:]
+            del c.packets[-2:]
+            one.server.psn -= 20 + len(one.private[1])
+            one.talk.segment(one.server, flags=RST | ACK)
+            one.server.psn += 20 + len(one.private[1])
+            c.clock.now += after_ns
+            if goes_on:
+                c.packets.append(replied[0]._replace(time_ns=c.clock.tick()))
+            c.clock.now += SECOND
+            one = c.beside(3)
+            one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+            one.reply(one.call(rule_talk.NULL, xid=xid))
+        return self.report(talk)['causes']
+
+    def test_goes_on(self):
+        cause, *others = self.connection(True)
+        self.assertEqual((cause['cause'], cause['confidence'], others), ('connection-failed', 'high', []), (cause, others))
+        self.assertRegex(cause['text'], r"A RST in the server's name ended it \(frame \d+\), which the server did not send: it sent more on "
+                         r'it \(frame \d+\)\. A firewall or another device on the way resets connections\.')
+
+    def test_else(self):
+        """Nothing more comes from it, or what comes at once is in the wrong order."""
+        for arguments in ((False,), (True, MS)):
+            causes = self.connection(*arguments)
+            self.assertIn('server-restarted', {one['cause'] for one in causes})
+            self.assertNotIn('firewall', str(causes))
+
+
 class SetUp(ConversationTest):
     def request(self, after_ns, replies, closes=True):
         """A second connection, whose MPA Request has its Reply so late, or none."""

@@ -230,6 +230,71 @@ class Behind(ConversationTest):
             c.clock.now += SECOND // 2 << number
             c.packets.append(packet._replace(time_ns=c.clock.tick()))
 
+    def acknowledged(self, c, through, block):
+        """The server has what is before that, and this block."""
+        end, c.client.psn = c.client.psn, through
+        c.talk.segment(c.server, options=struct.pack('>BBBBII', 1, 1, 5, 10, *block))
+        c.client.psn = end
+
+    def small_among(self, smaller, behind=True, times=6):
+        """A Call behind the data that comes in vain arrives. Then the client gives up; or its TCP sends the same bytes in smaller
+        segments, which arrive (RFC 4821)."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            c.write((DATA,))
+            xid, at = c.xid + 100, len(rule_talk.rpc_call(0, rule_talk.NFS, rule_talk.WRITE, c.write_arguments(DATA)))
+            chunk = c.memory.read_chunk(at, DATA)
+            c.call(rule_talk.WRITE, c.write_arguments(DATA), xid=xid, read=chunk)
+            missing = c.client.psn
+            c.pull(chunk, rule_talk.data(DATA))
+            data = [one for one in c.packets[-2 * (DATA // 1024 + 1):] if len(one.data) > 1000]
+            del c.packets[c.packets.index(data[0]):]
+            c.packets += data
+            block = missing + len(data[0].data) - 54, c.client.psn
+            other = c.call(rule_talk.NULL)
+            c.packets.pop()
+            if behind:
+                block = block[1], c.client.psn
+            self.again(c, data[0], times)
+            self.acknowledged(c, missing, block)
+            if smaller:
+                c.clock.now += 32 * SECOND
+                c.talk.segment(c.client, data[0].data[54:54 + smaller], seq=missing)
+                self.acknowledged(c, missing + smaller, block)
+                c.clock.now += 20 * 10**6
+                rest = b''.join(one.data[54:] for one in data)
+                for at in range(smaller, len(rest), smaller):
+                    c.talk.segment(c.client, rest[at:at + smaller], seq=missing + at)
+                c.talk.acknowledge(c.server)
+                c.reply(other)
+                c.reply(xid, bytes(8))
+                return
+            self.again(c, data[0], 1)
+            c.talk.segment(c.server, flags=RST)
+            one = c.beside(2)
+            one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+            one.reply(one.call(rule_talk.WRITE, c.write_arguments(DATA), xid=xid, read=chunk), bytes(8))
+        return self.report(talk)['causes']
+
+    def test_small_among(self):
+        """What is small arrived, and nothing that is large, of all that was sent before any of it came again."""
+        cause = self.small_among(0)[0]
+        self.assertEqual((cause['cause'], cause['confidence'], cause['count']), ('mtu-black-hole', 'medium', 1), cause)
+        for arguments in ({'behind': False}, {'times': 1}):
+            names = {one['cause'] for one in self.small_among(0, **arguments)}
+            self.assertNotIn('mtu-black-hole', names, arguments)
+            self.assertTrue(names, arguments)
+
+    def test_smaller(self):
+        """No RPC hung. As long as the large ones came in vain is what it cost."""
+        cause, *others = self.small_among(512)
+        self.assertEqual(others, [])
+        self.assertEqual((cause['cause'], cause['confidence'], cause['cost_ns'] // SECOND), ('mtu-black-hole', 'high', 63), cause)
+        self.assertRegex(cause['text'], r'on 1 connection, connection 1, packets of \d+ bytes of payload to it came in vain, until the '
+                         'same bytes arrived in packets of 512 bytes, while small packets behind these arrived, as SACKs say')
+        for arguments in ({'behind': False}, {'times': 1}):
+            self.assertNotIn('mtu-black-hole', {one['cause'] for one in self.small_among(512, **arguments)}, arguments)
+
     def test_small_behind(self):
         """One connection shows it."""
         cause = self.fin_arrives()[0]

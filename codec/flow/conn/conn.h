@@ -122,6 +122,10 @@ void flow_conn_thresholds(struct flow_conn *conn);
  * NULL.
  */
 struct flow_conn *flow_setup_obstacle(struct flow_conns *conns, const struct rpcrdma_op *op);
+/* This segment, from that end, passes long after a RST that ended its connection: it says nothing
+ * of losses, for who got the RST takes and answers nothing. */
+bool flow_conn_behind_reset(struct flow_conn *conn, int from,
+                            const struct rpcrdma_tcp_segment *segment);
 struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *op);
 /* The connection that a CM message is of, or NULL. */
 const struct flow_conn *flow_setup_conn(struct flow_conns *conns, const struct rpcrdma_op *op);

@@ -85,6 +85,22 @@ static void tcp_end(struct flow_conns *conns, const struct rpcrdma_op *op)
         flow_conn_touch(conns, dir->conn);
 }
 
+bool flow_conn_behind_reset(struct flow_conn *conn, int from,
+                            const struct rpcrdma_tcp_segment *segment)
+{
+    const int64_t soon_ns = 10000000; /* in the wrong order */
+    struct rpcrdma_life *life = &conn->pub.life;
+    int64_t ns;
+
+    if (life->ended != RPCRDMA_ENDED_RESET ||
+        (segment->begins != 0 && segment->begins != RPCRDMA_OP_ACCEPT) || /* of another one */
+        __builtin_sub_overflow(segment->time_ns, life->ended_ns, &ns) || ns <= soon_ns)
+        return false;
+    if (life->denied_frame == 0 && segment->has_ack && life->ended_by == from)
+        life->denied_frame = segment->frame;
+    return true;
+}
+
 /* An attempt that TCP makes again and again; MPA's Request may follow yet. */
 static struct flow_conn *asked(struct flow_conns *conns, const struct rpcrdma_op *op)
 {

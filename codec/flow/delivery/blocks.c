@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/step.h"
 #include "flow/delivery/transmission.h"
 
 #include "wire/hot.h"
@@ -11,6 +12,7 @@
 enum {
     SMALL = 536, /* what every path takes: RFC 9293 section 3.7.1 */
     TIMES = 3,   /* retransmission began there so often */
+    SIFTED = 4,  /* large ones that did not arrive, of many */
 };
 
 /* What is missing here before the block was lost before the place of capture, unless it comes. */
@@ -22,14 +24,59 @@ static void lost_before(struct flow_delivery *d, uint64_t first)
         transmission_asked(&d->rare->path, hole, d->largest_payload);
 }
 
-/* It was sent when a large segment had come in vain, again and again, and arrived. */
-static bool passed_small(const struct flow_delivery *d, const struct rare *rare, uint64_t first,
-                         uint32_t size, uint64_t through)
+/* Large ones of which none arrived stand before it, from the one that came in vain on. */
+static bool sifted(const struct flow_delivery *d, const struct transmission *t, uint64_t first)
+{
+    int large = 0;
+
+    for (int n = 0; t && t->last < first && large < SIFTED && n < 4 * SIFTED; n++) {
+        RPCRDMA_STEP();
+        large += t->last - t->first >= SMALL;
+        t = transmission_after(d, t);
+    }
+    return large >= SIFTED;
+}
+
+static bool all_small(const struct rpcrdma_tcp_segment *segment)
+{
+    bool small = true;
+
+    for (int i = 0; i < segment->n_arrived; i++)
+        small &= segment->arrived[i].end - segment->arrived[i].first <= SMALL;
+    return small;
+}
+
+/* A large segment came in vain, again and again; the same bytes in a smaller one may have come. */
+static const struct transmission *in_vain(const struct flow_delivery *d, const struct rare *rare,
+                                          uint64_t through)
 {
     const struct transmission *t = transmission_at(d, rare->begun);
 
-    return rare->begun_times >= TIMES && through <= rare->begun && first >= rare->begun_next &&
-           size <= SMALL && t && !t->delivered && t->last - t->first >= SMALL;
+    return rare->begun_times >= TIMES && t && !t->delivered && t->last - t->first >= SMALL &&
+                   (through <= rare->begun || through == rare->begun + rare->begun_size) &&
+                   through <= t->last
+               ? t
+               : NULL;
+}
+
+/* ... and this small one behind it arrived: it was sent later, or all that are larger were lost. */
+static bool passed_small(const struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
+                         const struct transmission *large, int i)
+{
+    uint64_t first = position_of_seq(d, segment->arrived[i].first);
+
+    if (segment->arrived[i].end - segment->arrived[i].first > SMALL)
+        return false;
+    return first >= d->rare->begun_next || (all_small(segment) && sifted(d, large, first));
+}
+
+static void note_small(struct rare *rare, const struct rpcrdma_tcp_segment *segment,
+                       const struct transmission *large, uint64_t through)
+{
+    rare->path.small_frame = segment->frame;
+    rare->path.small_ns = segment->time_ns;
+    rare->path.small_since_ns = large->first_ns;
+    rare->path.small_size = through > rare->begun ? rare->begun_size : 0;
 }
 
 RPCRDMA_RARE void delivery_segment_arrived(struct flow_delivery *d,
@@ -37,6 +84,7 @@ RPCRDMA_RARE void delivery_segment_arrived(struct flow_delivery *d,
                                            uint64_t through)
 {
     struct rare *rare = d->rare;
+    const struct transmission *large = rare ? in_vain(d, rare, through) : NULL;
 
     if (!rare)
         return;
@@ -45,10 +93,7 @@ RPCRDMA_RARE void delivery_segment_arrived(struct flow_delivery *d,
 
         if (d->largest_payload > 0)
             lost_before(d, first);
-        if (!passed_small(d, rare, first, segment->arrived[i].end - segment->arrived[i].first,
-                          through))
-            continue;
-        rare->path.small_frame = segment->frame;
-        rare->path.small_ns = segment->time_ns;
+        if (large && passed_small(d, segment, large, i))
+            note_small(rare, segment, large, through);
     }
 }

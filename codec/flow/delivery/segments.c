@@ -74,6 +74,7 @@ static void each_answered(struct rare *rare)
     delivery_answered_late(path, rare->spurious.first_frame, rare->spurious.first_ns,
                            rare->spurious.answered_ns, false);
     delivery_nothing_lost(&rare->recovery, rare->spurious.first_ns, rare->spurious.answered_ns);
+    delivery_heard_late(rare);
     rare->spurious.served = 0;
 }
 
@@ -209,6 +210,7 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
     if (begins) {
         delivery_begins_again(d->rare, first);
         d->rare->begun_next = d->next;
+        d->rare->begun_size = segment->len;
         d->rare->recovery.cause = gap || d->lacking ? FLOW_RECOVERY_LOST : FLOW_RECOVERY_UNKNOWN;
     }
     d->lacking = false;

@@ -38,23 +38,26 @@ static void sent_again(struct rpcrdma_path *path)
     path->silent_waited_ns = path->waited_ns - before->waited_ns;
 }
 
+static void was_silent(struct flow_recovery *recovery, const struct silent *silent, int64_t time_ns)
+{
+    recovery->silent_from_ns = silent->since_ns;
+    recovery->silent_until_ns = time_ns;
+    recovery->silent_frame = silent->frame;
+    recovery->silent_again_frame = silent->again_frame;
+}
+
 RPCRDMA_RARE void flow_delivery_heard(struct flow_delivery *d, int64_t time_ns)
 {
     struct silent *silent = d->rare ? &d->rare->silent : NULL;
-    struct flow_recovery *recovery;
     struct rpcrdma_path *path;
     int64_t ns;
 
     d->unheard = false;
     if (!silent || silent->since_ns == 0)
         return;
-    recovery = &d->rare->recovery;
     path = &d->rare->path;
     if (!__builtin_sub_overflow(time_ns, silent->since_ns, &ns) && ns >= LONG_NS) {
-        recovery->silent_from_ns = silent->since_ns;
-        recovery->silent_until_ns = time_ns;
-        recovery->silent_frame = silent->frame;
-        recovery->silent_again_frame = silent->again_frame;
+        was_silent(&d->rare->recovery, silent, time_ns);
         if (ns > path->silent_ns) {
             path->silent_ns = ns;
             path->silent_unasked_ns = time_ns - silent->again_ns;
@@ -80,10 +83,26 @@ RPCRDMA_RARE bool delivery_segment_heard(struct flow_delivery *d, int64_t time_n
 {
     bool in_time = d->rare && !overdue(&d->rare->silent, time_ns);
 
-    if (in_time)
+    if (in_time) {
+        d->rare->heard = d->rare->silent;
+        d->rare->heard_ns = time_ns;
         d->rare->silent.since_ns = 0;
+    }
     flow_delivery_heard(d, time_ns);
     return in_time;
+}
+
+/* What its sender's timer sent meanwhile had arrived, as its receiver says of each copy: no loss
+ * made it silent. */
+RPCRDMA_RARE void delivery_heard_late(struct rare *rare)
+{
+    const struct silent *heard = &rare->heard;
+    int64_t ns;
+
+    if (heard->since_ns == 0 || heard->frame != rare->spurious.first_frame ||
+        __builtin_sub_overflow(rare->heard_ns, heard->since_ns, &ns) || ns < LONG_NS)
+        return;
+    was_silent(&rare->recovery, heard, rare->heard_ns);
 }
 
 enum { COPIES = 4 };

@@ -215,6 +215,7 @@ struct rare {
     uint64_t begun;       /* where retransmission began last, */
     uint64_t begun_next;  /* TCP: position after all that had been sent then, */
     uint32_t begun_times; /* and how often in turn; 0: never */
+    uint32_t begun_size;  /* TCP: bytes, the last time */
     /* From out_of_order on these had passed when one before them did, or was asked for: the
      * receiver did not take them, and none of them was lost */
     uint64_t out_of_order, out_of_order_end;
@@ -236,6 +237,8 @@ struct rare {
     } spurious;
     struct again_answered again_answered;
     struct silent silent;
+    struct silent heard; /* TCP: the latest such time, which its sender's timer explains, ... */
+    int64_t heard_ns;    /* ... and when it ended */
     struct {
         uint64_t end; /* TCP: of a segment that came alone behind a pause; 0: none. See restart.c */
         int64_t pause_ns, time_ns;
@@ -581,6 +584,7 @@ void delivery_unheard(struct flow_delivery *d, const struct transmission *t, uin
 void delivery_segment_again(struct flow_memory *memory, struct flow_delivery *d,
                             struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment);
 bool delivery_segment_heard(struct flow_delivery *d, int64_t time_ns);
+void delivery_heard_late(struct rare *rare);
 /* restart.c: this segment brings bytes that had not passed, before it is taken. */
 void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
                           const struct flow_delivery *back,

@@ -183,6 +183,26 @@ bool rpc_doubt(struct flow_rpcs *rpcs, struct rpc_transaction *t, const struct r
     return again;
 }
 
+enum rpcrdma_stall rpc_data_held(const struct rpc_transaction *t, struct rpc_wait *wait)
+{
+    const int responder = 1 - t->pub.caller_end;
+    struct doubt_towards towards = {.why = RPCRDMA_STALL_NONE};
+    struct rpcrdma_delivery response;
+    int64_t since = t->rdma_last_ns;
+
+    if (flow_conn_public_const(t->conn)->carrier != RPCRDMA_CARRIER_IWARP ||
+        !t->data.response.set || t->data.response.sender == responder)
+        return RPCRDMA_STALL_NONE;
+    rpc_delivery_find(t, &t->data.response, &response);
+    if (response.state != RPCRDMA_DELIVERED || response.time_ns <= since ||
+        !cause(t->conn, responder, since, response.time_ns, &towards) ||
+        flow_delivery_needless(rpc_delivery_towards(t->conn, responder), towards.first,
+                               towards.last))
+        return RPCRDMA_STALL_NONE;
+    *wait = (struct rpc_wait){response.time_ns - since, t->rdma_last_frame, response.frame};
+    return towards.why;
+}
+
 void rpc_doubts_end(struct rpc_transaction *t)
 {
     if (!t->data.doubts)

@@ -245,6 +245,22 @@ RPCRDMA_RARE static void stood_still(struct rpc_transaction *t, int64_t begin, i
     stall(&t->pub, &wait, why, longest);
 }
 
+/* Of the server's time, [last, sent), most passed until its end had all of the data. */
+RPCRDMA_RARE static void data_held(struct rpc_transaction *t, int64_t last, int64_t sent,
+                                   int64_t *longest)
+{
+    struct rpc_wait wait;
+    enum rpcrdma_stall why = rpc_data_held(t, &wait);
+
+    if (why == RPCRDMA_STALL_NONE)
+        return;
+    wait.ns = between(wait.ns, 0, sent - last);
+    if (wait.ns < t->pub.phases.server_ns / 2)
+        return;
+    t->pub.phases.server_waiting_ns = wait.ns;
+    stall(&t->pub, &wait, why, longest);
+}
+
 /* Else, as mostly, stall_message has nothing to say. */
 static inline bool may_stall(const struct rpcrdma_delivery *d, int64_t held_ns)
 {
@@ -338,6 +354,8 @@ static void phases(struct rpc_transaction *t)
         stood_still(t, delivered, first, &longest);
     else if (p->server_ns >= LONG_NS)
         unheard(t, (const int64_t[]){delivered, last}, (const int64_t[]){first, sent}, &longest);
+    if (p->server_ns >= LONG_NS && p->server_waiting_ns == 0 && p->has_data)
+        data_held(t, last, sent, &longest);
     if (p->data_waiting_ns > 0) {
         struct rpc_wait data = t->data.longest;
         enum rpcrdma_stall why = t->data.waiting_for;

@@ -71,6 +71,9 @@ void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int send
  * or in the end. False: nothing was. */
 bool rpc_doubt(struct flow_rpcs *rpcs, struct rpc_transaction *t, const struct rpcrdma_op *op,
                int64_t asked_ns);
+/* TCP: something was retransmitted to the Responder until it acknowledged the last of its data, and
+ * had not arrived before: *wait, and why. RPCRDMA_STALL_NONE: it was not so. */
+enum rpcrdma_stall rpc_data_held(const struct rpc_transaction *t, struct rpc_wait *wait);
 /* Receivers may have said more of that; nobody will. */
 void rpc_doubts_look(struct rpc_transaction *t);
 void rpc_doubts_end(struct rpc_transaction *t);
