@@ -148,7 +148,22 @@ static const char *one_way_down(const struct report_connection *from)
     return NULL;
 }
 
-static const char *reason(const struct failure *f)
+/* TCP: the next connection was set up at once, and what had been sent on this one just before got
+ * no answer, not even a RST. */
+static bool forgotten(const struct report_connection *from, const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &from->pub.life;
+    int server = report_server_end(&from->pub);
+
+    return from->pub.carrier == RPCRDMA_CARRIER_IWARP && life->ended == RPCRDMA_ENDED_CLOSED &&
+           life->ended_by == 1 - server && from->pub.last_time_ns <= life->ended_ns &&
+           life->silence[server].transmissions >= REPORT_RETRIES && life->next == c->pub.number &&
+           c->pub.life.established_frame > 0 &&
+           time_less(c->pub.life.established_ns, life->ended_ns) < SECOND &&
+           !report_maybe_too_large(from);
+}
+
+static const char *reason(const struct failure *f, const struct report_connection *c)
 {
     const char *one_way;
 
@@ -158,6 +173,10 @@ static const char *reason(const struct failure *f)
         return ""; /* report_tell_silence says it */
     if (f->restart.moved)
         return " Meanwhile connections were refused, by another host most likely.";
+    if (f->stuck_ns == 0 && f->from && !f->others[0] && !f->given_up && forgotten(f->from, c))
+        return " What was sent on it just before another one was accepted at once got no answer, "
+               "not even a RST: the path and the peer were up then. A firewall or a NAT on the way "
+               "had forgotten that connection, most likely.";
     if (f->stuck_ns > 0 || !f->from || f->others[0] || f->given_up)
         return ""; /* it is not known, or told by others */
     one_way = f->heard ? NULL : one_way_down(f->from);
@@ -218,7 +237,7 @@ static struct report_cause *add_failed(struct report *r, const struct report_con
              "the first sending.%s%s%s",
              (unsigned)trouble->resent_from, trouble->resent, plural(trouble->resent),
              trouble->resent == 1 ? "was" : "were", (unsigned)c->pub.number,
-             report_seconds(cause->time_ns), reason(f), silent, f->others);
+             report_seconds(cause->time_ns), reason(f, c), silent, f->others);
     if (f->restart.moved && !report_moved(f->from, c)) /* else that is told of this one */
         report_tell_moved(cause, f->restart.known, f->restart.moved);
     if (maybe)

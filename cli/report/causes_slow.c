@@ -128,6 +128,12 @@ static bool doubt_end(const struct report *r, const struct report_slow *slow, bo
                  "of the data of %" PRIu64 " of these RPCs RDMA is not in the capture, or was cut: "
                  "it may have moved, or stood still, meanwhile",
                  slow->unmoved);
+    else if (slow->queued * 2 >= slow->rpcs)
+        snprintf(text, size,
+                 "meanwhile data of RPCs that had been asked for before moved on the same "
+                 "connection: %" PRIu64 " of these may have waited for that, and for a way or a "
+                 "client that moves it slowly",
+                 slow->queued);
     else if (may_be_lost(r, slow))
         snprintf(text, size,
                  "meanwhile no other Reply passed: %s may have been lost before the place of "
@@ -188,6 +194,7 @@ void report_slow_add(struct report_slow *sum, const struct report_slow *one)
     sum->behind += one->behind;
     sum->unacked += one->unacked;
     sum->unmoved += one->unmoved;
+    sum->queued += one->queued;
     sum->ns = time_plus(sum->ns, one->ns);
     report_periods_add(&sum->periods, &one->periods);
 }

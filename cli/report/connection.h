@@ -136,6 +136,7 @@ struct report_slow {
     uint64_t behind;               /* likewise, but for such a one just before */
     uint64_t unacked;              /* likewise: when the Call arrived is not known */
     uint64_t unmoved;              /* likewise: not all that RDMA moved for it was captured */
+    uint64_t queued;               /* likewise: data of others, that were asked before, moved */
     int64_t ns;                    /* that it took, of all RPCs; ... */
     struct report_periods periods; /* ... and when: what overlaps counts once */
     uint64_t frame;
@@ -286,6 +287,9 @@ struct report_detail {
     struct report_moved slow_moved_now[2];
     struct report_limited limited[2];
     struct report_periods slow_reads; /* as moved, to the server: the last of these times */
+    /* data of any RPC moved, the latest time without a long pause; and the latest of their Calls */
+    struct report_period moving;
+    int64_t moving_call_ns;
     uint32_t in_flight[2]; /* of each end, now */
     int64_t in_flight_since_ns[2];
 };

@@ -287,6 +287,10 @@ void report_move(struct report *report, struct report_tally *tally,
 /* From the arrival of this Call to its first Read request: while others' data was read slowly. */
 int64_t report_behind_reads_ns(const struct report_tally *tally,
                                const struct rpcrdma_transaction *t);
+/* For half of that time before its data moved, that of others did, and none of those whose Calls
+ * were sent long after this one were answered before: it may have waited for its turn. */
+bool report_behind_data(const struct report_tally *tally, const struct rpcrdma_transaction *t,
+                        int64_t ns);
 /* From the first Call to the latest Reply. */
 static inline int64_t report_moved_ns(const struct report_moved *moved)
 {

@@ -136,6 +136,7 @@ static void note_slow_responder(struct report *r, struct report_slow *slow,
         note_alone(r, slow, t, ns);
     slow->unacked += !t->phases.has_call;
     slow->unmoved += t->segments > 0 && !t->complete;
+    slow->queued += report_behind_data(report_tally_of(r, t->connection), t, ns);
 }
 
 static void note_slow_reads(struct report *r, const struct rpcrdma_transaction *t)

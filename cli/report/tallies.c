@@ -229,6 +229,39 @@ int64_t report_behind_reads_ns(const struct report_tally *tally,
     return CLAMP(report_periods_shared(&own, &tally->detail->slow_reads), 0, t->phases.server_ns);
 }
 
+static void note_moving(struct report_detail *detail, const struct rpcrdma_transaction *rpc)
+{
+    const int64_t pause_ns = 50000000;
+    struct report_period *moving = &detail->moving;
+    int64_t ns = rpc->phases.data_ns, last_ns = rpc->rdma_last_ns;
+    int64_t since_ns = time_less(last_ns, ns);
+
+    detail->moving_call_ns = MAX(detail->moving_call_ns, rpc->call_time_ns);
+    if (last_ns <= moving->until_ns)
+        return;
+    if (time_less(since_ns, moving->until_ns) > pause_ns)
+        *moving = (struct report_period){.since_ns = since_ns};
+    moving->ns = time_plus(moving->ns, MIN(ns, time_less(last_ns, moving->until_ns)));
+    moving->until_ns = last_ns;
+}
+
+bool report_behind_data(const struct report_tally *tally, const struct rpcrdma_transaction *t,
+                        int64_t ns)
+{
+    const struct report_detail *detail = tally ? tally->detail : NULL;
+    int64_t arrived_ns = time_plus(t->call_time_ns, t->phases.call_ns);
+    int64_t begun_ns = time_less(t->rdma_last_ns, t->phases.data_ns), shared_ns, all_ns;
+
+    if (!detail || !t->phases.has_data ||
+        time_less(detail->moving_call_ns, t->call_time_ns) > ns / 4)
+        return false;
+    all_ns = time_less(detail->moving.until_ns, detail->moving.since_ns);
+    shared_ns =
+        time_less(MIN(begun_ns, detail->moving.until_ns), MAX(arrived_ns, detail->moving.since_ns));
+    return all_ns > 0 &&
+           (double)shared_ns * (double)detail->moving.ns / (double)all_ns >= (double)ns / 2;
+}
+
 void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_transaction *rpc)
 {
     const struct rpcrdma_phases *phases = &rpc->phases;
@@ -238,6 +271,8 @@ void report_move(struct report *r, struct report_tally *t, const struct rpcrdma_
     struct report_moved *moved;
     bool slow;
 
+    if (phases->has_data && report_detail(r, t))
+        note_moving(t->detail, rpc);
     if (!rpc->reads_known || !rpc->returns_known)
         return;
     if (!phases->has_data || rpc->stalled_ns > 0 || phases->data_waiting_ns > 0 || ns <= 0 ||

@@ -87,6 +87,46 @@ class Data(ConversationTest):
         self.assertEqual(self.again(3, SECOND), {'stalled-end'})
 
 
+class Forgotten(ConversationTest):
+    """Nothing answers what is sent on a connection, and the next one is accepted at once: a firewall or a NAT forgot the first."""
+
+    def connection(self, again=False, rst=False):
+        """The client's Call comes again and again, until it closes the connection (and gets a RST), and opens another one, with a
+        SYN or two."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(4):
+                c.null()
+            xid = c.call(rule_talk.NULL)
+            c.packets.pop()
+            call = c.packets[-1]
+            for number in range(7):
+                c.clock.now += SECOND // 4 << number
+                c.packets.append(call._replace(time_ns=c.clock.tick()))
+            c.talk.segment(c.client, flags=FIN | ACK)
+            if rst:
+                c.talk.segment(c.server, flags=RST)
+            c.clock.now += 80 * MS
+            one = c.beside(2)
+            one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+            begin = len(c.packets)
+            one.begin()
+            if again:
+                c.packets[begin:] = [c.packets[begin]] + [packet._replace(time_ns=packet.time_ns + SECOND) for packet in c.packets[begin:]]
+                c.clock.now += SECOND
+            one.reply(one.call(rule_talk.NULL, xid=xid))
+        cause, = self.report(talk)['causes']
+        self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'high'), cause)
+        return cause['text']
+
+    def test_forgotten(self):
+        self.assertIn('A firewall or a NAT on the way had forgotten that connection, most likely.', self.connection())
+
+    def test_else(self):
+        for arguments in ({'again': True}, {'rst': True}):
+            self.assertNotIn('forgotten', self.connection(**arguments), arguments)
+
+
 class Forged(ConversationTest):
     """A RST in the name of an end that goes on to send: a firewall's, most likely."""
 
@@ -135,6 +175,31 @@ class Forged(ConversationTest):
             causes = self.connection(*arguments)
             self.assertIn('server-restarted', {one['cause'] for one in causes})
             self.assertNotIn('firewall', str(causes))
+
+
+class Queue(ConversationTest):
+    def turns(self, moves):
+        """Twelve READs are asked for at once. Their data comes one after the other: for 0.3 s each, or after so long."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            c.null()
+            chunks = [c.memory.chunk(8192) for _ in range(12)]
+            for xid, chunk in [(c.read_call(8192, write=[chunk]), chunk) for chunk in chunks]:
+                if not moves:
+                    c.clock.now += 300 * MS
+                begin = len(c.packets)
+                returned = c.push(chunk, rule_talk.data(8192))
+                for packet in range(begin + 1, len(c.packets)):
+                    c.clock.now += 20 * MS if moves else 0
+                    c.packets[packet] = c.packets[packet]._replace(time_ns=c.clock.tick())
+                c.reply(xid, c.read_results(8192), write=[returned])
+        return {one['cause']: one for one in self.report(talk)['causes']}['slow-server']
+
+    def test_turns(self):
+        slow = self.turns(True)
+        self.assertEqual(slow['confidence'], 'medium', slow)
+        self.assertIn('may have waited for that, and for a way or a client that moves it slowly', slow['against'])
+        self.assertEqual(self.turns(False)['confidence'], 'high')
 
 
 class SetUp(ConversationTest):
