@@ -279,7 +279,7 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
     if (from && (answered_in_vain(&from->pub.life.silence[1 - server]) || all_answered(from)))
         return NULL;
     if (from && from->has_path[server] && from->path[server].retransmitted == 0 &&
-        c->trouble.resent_after_ns >= REPORT_RESEND_NS)
+        !from->pub.life.silence[server].probes && c->trouble.resent_after_ns >= REPORT_RESEND_NS)
         return "nothing was retransmitted on it before: the capture lacks packets, and the server "
                "may have had them, and not have answered";
     if (from && from->has_path[server] && !from->path[server].acknowledged &&

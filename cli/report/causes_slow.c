@@ -400,25 +400,45 @@ static struct report_slow paused_of(const struct report *r, const struct report_
     return (struct report_slow){0};
 }
 
+/* TCP: the end that had no room for most of that time; NULL: none, or several connections. */
+static const char *without_room(const struct report *r, const struct report_slow *slow)
+{
+    const struct report_connection *c =
+        slow->connection ? report_numbered(r, slow->connection) : NULL;
+
+    for (int end = 0; c && end < 2; end++)
+        if (c->has_path[end] &&
+            c->path[end].zero_window_ns >= report_periods_ns(&slow->periods) / 2)
+            return end == report_server_end(&c->pub) ? "server" : "client";
+    return NULL;
+}
+
 /* Data stood still, or trickled, and nothing was sent again for it: which end, or whether the way
- * did, no capture shows. */
+ * did, only a window of TCP's shows. */
 static void paused(struct report *r, struct report_periods *still)
 {
     const struct report_slow slow = sum_up(r, paused_of, true).all;
+    const char *end = without_room(r, &slow);
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[IN_ALL];
 
     if (slow.rpcs == 0)
         return;
     cause = add_stalled(r, &slow, true, still, who);
+    if (end)
+        cause->confidence = CONFIDENCE_HIGH;
     snprintf(cause->text, sizeof(cause->text),
-             "An end stood still, or the way, while data moved: %s%" PRIu64
+             "%s%s%s while data moved: %s%" PRIu64
              " RPC%s of %.3g s or more took %s from the first to the last packet of their "
-             "RDMA, at less than 1 MB/s, with nothing sent again. Which end it was does not show.",
-             report_at_least(r), slow.rpcs, plural(slow.rpcs),
-             report_seconds(MAX(r->slow_ns, SECOND)), in_all(&slow, time));
-    snprintf(cause->against, sizeof(cause->against),
-             "the host that captured may have stood still; PAUSE frames may have stopped the way");
+             "RDMA, at less than 1 MB/s, with nothing sent again. %s",
+             end ? "The " : "An end", end ? end : " stood still, or the way,",
+             end ? " had no room (TCP's window was 0)" : "", report_at_least(r), slow.rpcs,
+             plural(slow.rpcs), report_seconds(MAX(r->slow_ns, SECOND)), in_all(&slow, time),
+             end ? "It did not take what had come." : "Which end it was does not show.");
+    if (!end)
+        snprintf(cause->against, sizeof(cause->against),
+                 "the host that captured may have stood still; PAUSE frames may have stopped the "
+                 "way");
 }
 
 static struct report_slow sending_of(const struct report *r, const struct report_connection *c,

@@ -31,7 +31,13 @@ static void tell_silent_end(const struct report *r, const struct report_connecti
     const struct rpcrdma_silence *silence = &c->pub.life.silence[end];
     int64_t heard = silence->heard_ns - r->pipeline->clock.start_ns;
 
-    if (silence->heard_ns == 0)
+    if (silence->probes)
+        snprintf(text, size,
+                 " The %s did not answer TCP's probes%s, of which %u came from %.3f s into the "
+                 "capture on: it was down or stood still, or the path was.",
+                 end_name(c, end), on_it, (unsigned)silence->transmissions,
+                 report_seconds(silence->since_ns - r->pipeline->clock.start_ns));
+    else if (silence->heard_ns == 0)
         snprintf(text, size,
                  " One packet was sent to the %s%s %u times from %.3f s into the capture on, so no "
                  "answer came; what the %s sends was not captured.",

@@ -139,7 +139,8 @@ struct rpcrdma_path {
     uint64_t congestion_marks; /* ECN: congestion experienced */
     uint64_t congestion_frame; /* RoCEv2: the first that was marked; 0: none */
     uint64_t dscp;             /* a bit per code point */
-    uint64_t zero_windows;     /* TCP: its receiver said that it had no room */
+    uint64_t zero_windows;     /* TCP: its receiver said that it had no room, ... */
+    int64_t zero_window_ns;    /* ... and for how long, the longest time */
     uint64_t different; /* retransmitted with other bytes, where that shows: all but the data */
     /* of these: what was sent first had arrived, and this is not taken */
     uint64_t different_arrived;

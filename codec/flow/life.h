@@ -28,6 +28,7 @@ enum rpcrdma_ended {
 struct rpcrdma_silence {
     uint32_t transmissions; /* of the oldest of it; 0: nothing, or the answers were not captured */
     uint32_t in_vain;       /* of these, since the other's latest answer that acknowledged more */
+    bool probes; /* of TCP's, whether the other is there: it had been sent nothing else */
     bool asked; /* or: a Nak asked for what is unanswered, or for what was before it, and it was not
                  * sent again */
     int64_t since_ns; /* when it was sent first, or asked for; 0: neither */

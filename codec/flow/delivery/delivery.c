@@ -296,6 +296,12 @@ void flow_delivery_silence(const struct flow_delivery *d, bool one_way,
         silence->transmissions = t->times;
         silence->in_vain = in_vain(d, t);
         silence->since_ns = t->delivered ? d->answered_ns : t->first_ns;
+    } else if (d->probed) {
+        silence->probes = true;
+        silence->transmissions = silence->in_vain = d->rare->probes.count;
+        silence->since_ns = d->rare->probes.since_ns;
+        if (d->rare->probes.heard_ns > silence->heard_ns)
+            silence->heard_ns = d->rare->probes.heard_ns;
     } else if (asked_for(d, oldest)) {
         silence->asked = true;
         silence->since_ns = d->rare->nak_ns;

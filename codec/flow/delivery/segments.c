@@ -243,11 +243,15 @@ static void late(struct flow_delivery *d, struct rpcrdma_path *path,
 }
 
 /* A keep-alive: a byte that had been acknowledged, where all had, to have it acknowledged once more
- * (RFC 9293 section 3.8.4). */
+ * (RFC 9293 section 3.8.4). Or the next one, that a window without room does not take yet
+ * (3.8.6.1). */
 static bool keeps_alive(const struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
                         uint64_t first)
 {
-    return segment->len == 1 && first + 1 == d->next && d->through == d->next;
+    bool room = !d->rare || d->rare->no_room_ns == 0;
+
+    return segment->len == 1 &&
+           ((first + 1 == d->next && d->through == d->next) || (!room && first == d->through));
 }
 
 /* All of it, and no receiver that lacks some of it can have asked for it. */
@@ -316,6 +320,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
     first = position_of_seq(d, segment->seq);
     end = first + segment->len;
     if (keeps_alive(d, segment, first)) {
+        delivery_probed(memory, d, segment->time_ns);
         d->sent_ns = segment->time_ns;
         return;
     }
@@ -373,6 +378,25 @@ static void count(struct flow_memory *memory, struct flow_delivery *d,
         d->rare->path.congestion_marks++;
 }
 
+/* Its receiver has no room, or has some again. */
+static void no_room(struct flow_memory *memory, struct flow_delivery *d,
+                    const struct rpcrdma_tcp_segment *segment)
+{
+    struct rpcrdma_path *path = delivery_rare(memory, d);
+    int64_t ns;
+
+    if (!path)
+        return;
+    path->zero_windows += segment->window == 0;
+    if (d->rare->no_room_ns == 0)
+        d->rare->no_room_ns = segment->time_ns;
+    if (!__builtin_sub_overflow(segment->time_ns, d->rare->no_room_ns, &ns) &&
+        ns > path->zero_window_ns)
+        path->zero_window_ns = ns;
+    if (segment->window > 0)
+        d->rare->no_room_ns = 0;
+}
+
 /* Bytes that arrived and were not captured are counted as packets, as all else is: as few as they
  * can have been. */
 static bool answered(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
@@ -400,14 +424,18 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
         delivery_segment_new(memory, d, back, segment);
     if (segment->len > 0)
         data(memory, d, segment);
+    else if (segment->has_ack && d->started)
+        delivery_probe(memory, d, segment);
+    if (back && back->probed)
+        delivery_probe_answered(back, segment->time_ns);
     if (d->repeating && segment->len > 0)
         delivery_segment_again(memory, d, back, segment);
     if (back && back->unheard)
         unheard = delivery_segment_heard(back, segment->time_ns);
     if (!back || !segment->has_ack)
         return false;
-    if (segment->window == 0 && delivery_rare(memory, back))
-        back->rare->path.zero_windows++;
+    if (segment->window == 0 || (back->rare && back->rare->no_room_ns != 0))
+        no_room(memory, back, segment);
     if (!back->started)
         return false;
     through = position_of_seq(back, segment->ack);

@@ -105,6 +105,34 @@ RPCRDMA_RARE void delivery_heard_late(struct rare *rare)
     was_silent(&rare->recovery, heard, rare->heard_ns);
 }
 
+RPCRDMA_RARE void delivery_probed(struct flow_memory *memory, struct flow_delivery *d,
+                                  int64_t time_ns)
+{
+    if (!delivery_rare(memory, d))
+        return;
+    if (d->rare->probes.count++ == 0)
+        d->rare->probes.since_ns = time_ns;
+    d->probed = true;
+}
+
+/* Keep-alive, and the probe of a window without room, have the number of a byte that was
+ * acknowledged before (RFC 9293 sections 3.8.4 and 3.8.6.1). */
+void delivery_probe(struct flow_memory *memory, struct flow_delivery *d,
+                    const struct rpcrdma_tcp_segment *segment)
+{
+    uint64_t next = position_of_seq(d, segment->seq) + 1;
+
+    if (next == d->through || next == d->next)
+        delivery_probed(memory, d, segment->time_ns);
+}
+
+RPCRDMA_RARE void delivery_probe_answered(struct flow_delivery *d, int64_t time_ns)
+{
+    d->probed = false;
+    d->rare->probes.count = 0;
+    d->rare->probes.heard_ns = time_ns;
+}
+
 enum { COPIES = 4 };
 
 /* All copies of it come at once, as no timer sends them, and nothing answers any yet: the way from

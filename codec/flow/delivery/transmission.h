@@ -237,6 +237,12 @@ struct rare {
     } spurious;
     struct again_answered again_answered;
     struct silent silent;
+    struct {
+        uint32_t count; /* TCP's probes that nothing answered yet: whether its receiver is there */
+        int64_t since_ns;
+        int64_t heard_ns; /* its receiver, before these */
+    } probes;
+    int64_t no_room_ns;  /* since then its window is 0; 0: it is not */
     struct silent heard; /* TCP: the latest such time, which its sender's timer explains, ... */
     int64_t heard_ns;    /* ... and when it ended */
     struct {
@@ -325,6 +331,7 @@ struct flow_delivery {
     bool asking : 1;       /* for responses again, which had come in part */
     bool again : 1;        /* the packet in hand, an answer, may be sent once more */
     bool unheard : 1;      /* something was sent again, and its receiver has sent nothing since */
+    bool probed : 1;       /* likewise, a probe of TCP's */
     bool stepped : 1; /* Acks of what has not passed went on by FEW_MISSING PSNs at most each */
     bool held : 1;    /* what was answered is kept, however long ago */
     bool naming : 1;  /* the answer in hand is an Ack, of the message that it names */
@@ -585,6 +592,11 @@ void delivery_segment_again(struct flow_memory *memory, struct flow_delivery *d,
                             struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment);
 bool delivery_segment_heard(struct flow_delivery *d, int64_t time_ns);
 void delivery_heard_late(struct rare *rare);
+/* A segment without data that may probe; one that does; and its receiver sends. */
+void delivery_probe(struct flow_memory *memory, struct flow_delivery *d,
+                    const struct rpcrdma_tcp_segment *segment);
+void delivery_probed(struct flow_memory *memory, struct flow_delivery *d, int64_t time_ns);
+void delivery_probe_answered(struct flow_delivery *d, int64_t time_ns);
 /* restart.c: this segment brings bytes that had not passed, before it is taken. */
 void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
                           const struct flow_delivery *back,
