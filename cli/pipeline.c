@@ -15,11 +15,18 @@
 
 #define SECOND INT64_C(1000000000)
 
+/* Not before it, nor after a silence. */
+static inline bool follows(int64_t time_ns, int64_t latest_ns)
+{
+    return (uint64_t)time_ns - (uint64_t)latest_ns < PIPELINE_SILENCE_NS;
+}
+
 /* A packet like the one before: of the same interface and link type, later, and without notes. */
 static inline bool is_usual(const struct pipeline_private *own, const struct source_packet *one)
 {
     return own->usual && one->interface == own->interface && source_is_plain(one) &&
-           one->packet.linktype == own->link_known && one->packet.time_ns >= own->usual->latest_ns;
+           one->packet.linktype == own->link_known &&
+           follows(one->packet.time_ns, own->usual->latest_ns);
 }
 
 static inline void packet(struct pipeline *pipeline, const struct source_packet *one)
@@ -48,7 +55,8 @@ static size_t usual_ones(const struct pipeline_private *own, const struct source
     if (!own->usual)
         return i;
     latest_ns = own->usual->latest_ns;
-    if (i < own->source->alike && is_usual(own, &packets[i])) {
+    if (i < own->source->alike && is_usual(own, &packets[i]) &&
+        follows(packets[own->source->alike - 1].packet.time_ns, latest_ns)) {
         i = own->source->alike;
         latest_ns = packets[i - 1].packet.time_ns;
     }
@@ -56,7 +64,7 @@ static size_t usual_ones(const struct pipeline_private *own, const struct source
         const struct source_packet *one = &packets[i];
 
         if (one->interface != own->interface || !source_is_plain(one) ||
-            one->packet.linktype != own->link_known || one->packet.time_ns < latest_ns)
+            one->packet.linktype != own->link_known || !follows(one->packet.time_ns, latest_ns))
             break;
         latest_ns = one->packet.time_ns;
     }

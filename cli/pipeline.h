@@ -33,6 +33,13 @@ struct pipeline_file {
     bool left_out;     /* packets of an unknown link type */
 };
 
+/* From one packet of the capture to the next. */
+#define PIPELINE_SILENCE_NS UINT64_C(1000000000)
+enum { PIPELINE_SILENCES = 16 };
+struct pipeline_silence {
+    int64_t since_ns, until_ns;
+};
+
 #define PIPELINE_APART_NS INT64_C(100000) /* the queues of one port are less apart */
 
 struct pipeline {
@@ -85,6 +92,9 @@ struct pipeline {
 
     /* for sinks to read */
     struct view_clock clock;
+    /* the latest times in which no packet of any kind passed, by number % PIPELINE_SILENCES */
+    struct pipeline_silence silences[PIPELINE_SILENCES];
+    uint64_t n_silences;   /* so far */
     uint64_t messages;     /* so far; not where they are unlisted */
     uint64_t memory_limit; /* so far: how often something was left out because of --max-memory */
     uint64_t unread;       /* so far: how often input could not be used, or not to its end */

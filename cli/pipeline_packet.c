@@ -106,7 +106,15 @@ static void begin_part(const struct pipeline *pipeline, struct interface_clock *
         own->parts.input = g_strdup(interface.input);
 }
 
-static void look_at_clock(const struct pipeline *pipeline, const struct source_packet *one)
+/* Nothing at all passed between these. */
+static void note_silence(struct pipeline *pipeline, int64_t since_ns, int64_t until_ns)
+{
+    if (time_less(until_ns, since_ns) >= (int64_t)PIPELINE_SILENCE_NS)
+        pipeline->silences[pipeline->n_silences++ % PIPELINE_SILENCES] =
+            (struct pipeline_silence){since_ns, until_ns};
+}
+
+static void look_at_clock(struct pipeline *pipeline, const struct source_packet *one)
 {
     struct pipeline_private *own = pipeline->own;
     struct interface_clock *clock = &own->clocks[one->interface % N_CLOCKS];
@@ -117,8 +125,13 @@ static void look_at_clock(const struct pipeline *pipeline, const struct source_p
         begin_part(pipeline, clock, now);
     } else if (now < clock->latest_ns) {
         set_back(own, clock, time_less(clock->latest_ns, now));
+        own->newest_ns = now;
     }
     clock->latest_ns = now;
+    if (own->any_newest)
+        note_silence(pipeline, own->newest_ns, now);
+    own->newest_ns = own->any_newest ? MAX(own->newest_ns, now) : now;
+    own->any_newest = true;
 }
 
 static void start_clock(struct pipeline *pipeline, const struct source_packet *one)
@@ -148,6 +161,8 @@ __attribute__((noinline)) bool pipeline_look_at(struct pipeline *pipeline,
 {
     struct pipeline_private *own = pipeline->own;
 
+    if (own->usual)
+        own->newest_ns = MAX(own->newest_ns, own->usual->latest_ns);
     own->usual = NULL;
     pipeline->in_cut = one->cut;
     if (!pipeline->clock.started && !(one->replayed && own->any_time))

@@ -67,6 +67,8 @@ struct pipeline_private {
     bool muted;          /* results of credits are none of the sink's: they come again */
     uint64_t set_back;   /* how often the capture's clock was */
     int64_t set_back_ns; /* and by how much, at most */
+    bool any_newest;     /* the latest time of all packets, but for those since the last one that */
+    int64_t newest_ns;   /* was looked at; but from the moment on at which the clock was set back */
     /* packets that stand behind a later one, by less than a clock is set; how far, at most */
     uint64_t disorder;
     int64_t disorder_ns;

@@ -43,6 +43,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_NFS_GRACE] = "nfs-grace",
     [CAUSE_INCOMPLETE] = "capture-incomplete",
     [CAUSE_CLOCKS] = "clocks-differ",
+    [CAUSE_JUMPED] = "clock-jumped",
 };
 
 const char *report_cause_name(enum report_cause_id id)
@@ -446,6 +447,7 @@ void report_decide(struct report *r)
     causes_of_reads_alone(r);
     causes_of_damage(r);
     causes_of_slow_ends(r);
+    causes_of_silences(r);
     causes_of_before(r);
     causes_of_failures(r);
     causes_of_later(r);

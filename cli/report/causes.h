@@ -16,6 +16,13 @@ struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
  * was first is taken back, or doubted. */
 void causes_of_clocks(struct report *r);
 
+/* causes_silences.c: the clock of the capture was set forward, or may have been, while ends were
+ * waited for */
+void causes_of_silences(struct report *r);
+
+/* silences.c: as report_slow_add */
+void report_silences_add(struct report_slow *sum, const struct report_slow *one);
+
 /* causes_time.c: that the way is long, or data moves slowly */
 void causes_of_time(struct report *r, const struct report_connection *c);
 

@@ -37,6 +37,8 @@ static struct report_cause *add_slow(struct report *r, const struct report_slow 
     cause->of = slow->connection ? report_numbered(r, slow->connection) : NULL;
     cause->rpcs = slow->rpcs;
     cause->time_ns = report_periods_ns(&slow->periods);
+    cause->when = slow->periods;
+    cause->in_silence = !slow->several_silences && slow->silent_ns > slow->ns / 2;
     cause->frame = slow->frame;
     who[0] = '\0';
     if (!slow->several_ends && one_of_several(r, &slow->end, server)) {
@@ -196,6 +198,7 @@ void report_slow_add(struct report_slow *sum, const struct report_slow *one)
     sum->unmoved += one->unmoved;
     sum->queued += one->queued;
     sum->ns = time_plus(sum->ns, one->ns);
+    report_silences_add(sum, one);
     report_periods_add(&sum->periods, &one->periods);
 }
 

@@ -93,6 +93,7 @@ enum report_cause_id {
     CAUSE_NFS_GRACE,   /* likewise, after it was restarted */
     CAUSE_INCOMPLETE,  /* the capture: what was lost to it may be a cause */
     CAUSE_CLOCKS,      /* likewise: its two directions have two clocks */
+    CAUSE_JUMPED,      /* likewise: its clock was set forward */
     N_CAUSES
 };
 
@@ -138,7 +139,9 @@ struct report_cause {
     bool given_up; /* unanswered: the client closed the connection, and did not send them again */
     bool of_server;                     /* it was the server, or the way to it; else the client */
     int64_t since_ns, until_ns;         /* of a failure */
-    struct report_periods when;         /* of a slow transfer; until Calls were sent again */
+    /* of a slow transfer, or end; until Calls were sent again */
+    struct report_periods when;
+    bool in_silence; /* of a slow end: nearly all of it is one time in which nothing passed */
     bool has_lost;                      /* lost-to-...: of one connection */
     struct report_lost lost;
     const struct report_connection *of; /* NULL: of the whole capture */
@@ -149,7 +152,17 @@ struct report_cause {
     int64_t time_ns;     /* that it cost them */
     uint64_t frame;      /* the first that shows it; 0: none by itself */
     char text[960];      /* sentences, with numbers */
-    char against[240];   /* what speaks against it; "" */
+    char against[360];   /* what speaks against it; "" */
+};
+
+enum { REPORT_JUMPS = 4 };
+
+/* Silences that a wait shows to be none: what waited would have been sent again. The first of them.
+ */
+struct report_jumps {
+    unsigned n;
+    struct pipeline_silence at[REPORT_JUMPS];
+    uint64_t rpcs, frame; /* that waited; the first of them */
 };
 
 struct report {
@@ -175,6 +188,7 @@ struct report {
     uint64_t slow_of_all;   /* of those: a second and more, and no part of one is, but all are */
     int64_t slow_of_all_ns; /* the longest of these */
     uint64_t slow_cut;      /* of these: the Call was cut, and no part is known */
+    struct report_jumps jumps; /* see silences.c */
     /* where the time of the client's RPCs went; of callbacks phases.server_ns is the client's */
     struct rpcrdma_phases spent;
     int64_t spent_stalled_ns;

@@ -71,8 +71,9 @@ void report_note_slowest(struct report *r, const struct rpc *rpc)
         keep_slow(r, rpc, latency);
 }
 
-static void note_slow_one(struct report_slow *slow, const struct rpcrdma_transaction *t,
-                          const struct rpcrdma_address *end, const struct report_period *when)
+static void note_slow_one(const struct report *r, struct report_slow *slow,
+                          const struct rpcrdma_transaction *t, const struct rpcrdma_address *end,
+                          const struct report_period *when)
 {
     if (slow->rpcs++ == 0) {
         slow->frame = t->call_frame;
@@ -85,6 +86,7 @@ static void note_slow_one(struct report_slow *slow, const struct rpcrdma_transac
     slow->reads += MAX(t->segments, 1);
     slow->again += t->retransmitted && t->original_connection == 0;
     slow->ns = time_plus(slow->ns, when->ns);
+    report_note_silence(r, slow, when);
     report_period_add(&slow->periods, when);
 }
 
@@ -98,12 +100,12 @@ static struct report_period inside(const struct rpcrdma_transaction *t, int64_t 
     return (struct report_period){since_ns, time_plus(since_ns, MAX(all_ns, ns)), ns};
 }
 
-static void note_responder(struct report_slow *slow, const struct rpcrdma_transaction *t,
-                           int64_t ns)
+static void note_responder(const struct report *r, struct report_slow *slow,
+                           const struct rpcrdma_transaction *t, int64_t ns)
 {
     struct report_period when = inside(t, ns);
 
-    note_slow_one(slow, t, rpc_responder(t), &when);
+    note_slow_one(r, slow, t, rpc_responder(t), &when);
 }
 
 /* For half of that time no other Reply passed. Else theirs was not sent yet, as a connection keeps
@@ -131,7 +133,7 @@ static void note_alone(struct report *r, struct report_slow *slow,
 static void note_slow_responder(struct report *r, struct report_slow *slow,
                                 const struct rpcrdma_transaction *t, int64_t ns)
 {
-    note_responder(slow, t, ns);
+    note_responder(r, slow, t, ns);
     if (!transaction_is_callback(t))
         note_alone(r, slow, t, ns);
     slow->unacked += !t->phases.has_call;
@@ -145,7 +147,16 @@ static void note_slow_reads(struct report *r, const struct rpcrdma_transaction *
     struct report_period when = inside(t, t->phases.data_peer_ns);
 
     if (tally)
-        note_slow_one(&report_trouble(tally)->slow_reads, t, rpc_caller(t), &when);
+        note_slow_one(r, &report_trouble(tally)->slow_reads, t, rpc_caller(t), &when);
+}
+
+/* What asks for data has a timer, but for that of TCP, which acknowledged it. */
+static void note_reads_jump(struct report *r, const struct rpcrdma_transaction *t, int64_t ns)
+{
+    struct report_period when = inside(t, ns);
+
+    if (t->connection->carrier != RPCRDMA_CARRIER_IWARP)
+        report_note_jump(r, t, &when);
 }
 
 /* No loss that was seen is part of its time. */
@@ -206,9 +217,11 @@ static void note_late(struct report *r, const struct rpcrdma_transaction *t, boo
                      : t->reply.named || t->connection->life.last_call_ns <= t->reply.first_time_ns;
 
     if (tally && shown && is_long(r, way.rest_ns) &&
-        nothing_resent(tally, server ? server_end : 1 - server_end, since_ns))
-        note_slow_one(&report_trouble(tally)->late[server], t,
+        nothing_resent(tally, server ? server_end : 1 - server_end, since_ns)) {
+        note_slow_one(r, &report_trouble(tally)->late[server], t,
                       server ? rpc_responder(t) : rpc_caller(t), &when);
+        report_note_jump(r, t, &when);
+    }
 }
 
 /* An end paused between the packets of a message. */
@@ -220,7 +233,7 @@ static void note_sending(struct report *r, const struct rpcrdma_transaction *t, 
                                  way.sending_ns};
 
     if (tally && is_long(r, way.sending_ns))
-        note_slow_one(&report_trouble(tally)->sending[server], t,
+        note_slow_one(r, &report_trouble(tally)->sending[server], t,
                       server ? rpc_responder(t) : rpc_caller(t), &when);
 }
 
@@ -253,7 +266,9 @@ static bool note_paused(struct report *r, const struct rpcrdma_transaction *t)
         return false;
     tally = report_tally_of(r, t->connection);
     if (tally)
-        note_responder(&report_trouble(tally)->paused, t, ns);
+        note_responder(r, &report_trouble(tally)->paused, t, ns);
+    if (t->write_chunk_length + t->reply_chunk_length == 0)
+        note_reads_jump(r, t, ns);
     return true;
 }
 
@@ -365,7 +380,7 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
 
     if (own >= REPORT_OFTEN_NS && !callback && t->has_latency && t->has_phases && untouched(t) &&
         tally)
-        note_responder(&report_trouble(tally)->slow_often, t, own);
+        note_responder(r, &report_trouble(tally)->slow_often, t, own);
     if (!t->has_latency || t->latency_ns < r->slow_ns)
         return;
     r->slow++;
@@ -380,6 +395,8 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
         note_slow_reads(r, t);
     if (callback || !untouched(t))
         return;
+    if (reads)
+        note_reads_jump(r, t, waited);
     for (int server = 0; server < 2; server++) {
         note_late(r, t, server);
         note_sending(r, t, server);

@@ -17,6 +17,14 @@ def roce_source(packet):
     return '.'.join(str(byte) for byte in packet.data[26:30])
 
 
+def pass_by(c, ns):
+    """That time, in the middle of which a packet passes that is none of the conversation: it is no silence of the capture."""
+    c.clock.now += ns // 2
+    one = c.packets[-1]
+    c.packets.append(one._replace(data=one.data[:12] + b'\x88\xb5' + one.data[14:], time_ns=c.clock.tick()))
+    c.clock.now += ns - ns // 2
+
+
 class ConversationTest(CommandTest):
     def captured(self, talk):
         """The path of a capture of it. talk: a function of a rule_talk.Conversation, and of True."""

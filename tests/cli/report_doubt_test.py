@@ -7,7 +7,7 @@ import random
 import unittest
 
 from command import capture
-from conversation import ConversationTest, roce_source
+from conversation import ConversationTest, pass_by, roce_source
 import pcap
 import rule_talk
 import rules_iwarp
@@ -77,7 +77,7 @@ class Doubt(ConversationTest):
                     continue
                 xid = c.call(rule_talk.NULL)
                 for _ in range(10):
-                    c.clock.now += slow_ns // 10
+                    pass_by(c, slow_ns // 10)
                     if beside:
                         c.null()
                 c.reply(xid)
@@ -105,9 +105,9 @@ class Doubt(ConversationTest):
             for _ in range(60):
                 c.null()
             first = c.call(rule_talk.NULL)
-            c.clock.now += 3 * SECOND
+            pass_by(c, 3 * SECOND)
             later = [c.call(rule_talk.NULL) for _ in range(others)]
-            c.clock.now += second_ns
+            pass_by(c, second_ns)
             for second in later:
                 c.reply(second)
             for _ in range(behind_ns * 4 // SECOND):

@@ -41,7 +41,7 @@ class Reverse(CommandTest):
         report = self.report(path)
         cause, = report['causes']
         self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs'], cause['cost_ns'], cause['frame']),
-                         ('slow-client', 'high', 1, slow['phases']['server_ns'], slow['call_frame']))
+                         ('slow-client', 'medium', 1, slow['phases']['server_ns'], slow['call_frame']))
         self.assertRegex(cause['text'], r'^The client was slow to answer the server: 1 callback of 1 s or more took 2\.0')
         own = [one for one in rpcs if one['direction'] == 'forward' and 'phases' in one]
         want = {key: sum(one['phases'].get(key, 0) for one in own) for key in PHASES}

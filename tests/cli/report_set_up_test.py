@@ -4,7 +4,7 @@ import json
 import struct
 import unittest
 
-from conversation import ConversationTest
+from conversation import ConversationTest, pass_by
 import cm
 import roce
 import rule_talk
@@ -219,7 +219,7 @@ class NoReply(ConversationTest):
                 for _ in range(8):
                     c.null()
                 xid = c.call(rule_talk.NULL)
-                c.clock.now += seconds * SECOND
+                pass_by(c, seconds * SECOND)
                 c.reply(xid)
             cause, = self.report(talk)['causes']
             self.assertEqual((cause['cause'], cause['confidence']), ('slow-server', 'medium' if doubted else 'high'))

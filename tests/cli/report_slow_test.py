@@ -7,7 +7,7 @@ import struct
 import unittest
 
 from command import capture
-from conversation import ConversationTest
+from conversation import ConversationTest, pass_by
 import cm
 import pcap
 import rule_talk
@@ -244,7 +244,7 @@ class Slow(ConversationTest):
         in the mean."""
         def at_once(c):
             xids = [c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE) for _ in range(15)]
-            c.clock.now += 2 * SECOND
+            pass_by(c, 2 * SECOND)
             for xid in xids:
                 c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
         cause, = self.among(at_once)['causes']
