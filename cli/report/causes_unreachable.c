@@ -80,6 +80,12 @@ static void tell(const struct rpcrdma_net_unreachable *one, struct report_cause 
     cause->against[0] = '\0';
 }
 
+/* Of a host on that link, which may be the other end. */
+static bool link_local(const struct rpcrdma_address *a)
+{
+    return a->family == RPCRDMA_ADDRESS_IPV6 && a->bytes[0] == 0xfe && (a->bytes[1] & 0xc0) == 0x80;
+}
+
 /* One of its ends asked for the address of the other one in that time, or most of it. */
 static bool asked_for(const struct rpcrdma_net_unresolved *one, const struct report_cause *cause)
 {
@@ -88,7 +94,8 @@ static bool asked_for(const struct rpcrdma_net_unresolved *one, const struct rep
     bool hosts = false;
 
     for (int end = 0; end < 2; end++)
-        hosts = hosts || (memcmp(&one->by, &c->end[end].address, sizeof(one->by)) == 0 &&
+        hosts = hosts || ((link_local(&one->by) ||
+                           memcmp(&one->by, &c->end[end].address, sizeof(one->by)) == 0) &&
                           memcmp(&one->of, &c->end[1 - end].address, sizeof(one->of)) == 0);
     return hosts && one->requests >= SURE && ns >= SECOND && cause->time_ns >= SECOND &&
            ns >= cause->time_ns / 2;
@@ -102,13 +109,13 @@ static void tell_asked(const struct rpcrdma_net_unresolved *one, struct report_c
     by[address_or_name(&one->by, by)] = '\0';
     of[address_or_name(&one->of, of)] = '\0';
     snprintf(cause->text + n, sizeof(cause->text) - n,
-             " %s asked %" PRIu64
-             " times by ARP for the Ethernet address of %s, from frame %" PRIu64
+             " %s asked %" PRIu64 " times by %s for the Ethernet address of %s, from frame %" PRIu64
              " on, and got no answer for %.1f s: what it has to send there waits for that.",
-             by, one->requests, of, one->first_frame,
-             report_seconds(time_less(one->until_ns, one->since_ns)));
-    if (!one->answered)
-        return; /* answers may not be in the capture */
+             by, one->requests,
+             one->of.family == RPCRDMA_ADDRESS_IPV6 ? "IPv6's neighbor discovery" : "ARP", of,
+             one->first_frame, report_seconds(time_less(one->until_ns, one->since_ns)));
+    if (!one->answered || link_local(&one->by))
+        return; /* answers may not be in the capture, or another host asked */
     cause->confidence = CONFIDENCE_HIGH;
     cause->against[0] = '\0';
 }

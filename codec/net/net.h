@@ -173,8 +173,9 @@ struct rpcrdma_net_unreachable {
 RPCRDMA_API size_t rpcrdma_net_unreachables(const struct rpcrdma_net *net,
                                             struct rpcrdma_net_unreachable *out, size_t max);
 
-/* ARP: one host asked for the Ethernet address of another, again and again, until it was answered,
- * or for the last time. */
+/* ARP, or IPv6's neighbor discovery: one host asked for the Ethernet address of another, again and
+ * again, until it was answered, or for the last time. Of IPv6 `by` may be its link-local address.
+ */
 struct rpcrdma_net_unresolved {
     struct rpcrdma_address by, of;
     uint64_t requests, first_frame;

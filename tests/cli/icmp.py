@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ICMP's "destination unreachable" (RFC 792, RFC 1191), for packets that tests make."""
+"""ICMP's "destination unreachable" (RFC 792, RFC 1191), and IPv6's neighbor discovery (RFC 4861), for packets that tests make."""
+import ipaddress
 import struct
 
 import roce
@@ -16,3 +17,17 @@ def unreachable(packet, code, cut=64, by=None, mtu=0):
     ip = struct.pack('>BBHHHBBH', 0x45, 0, 20 + len(body), 1, 0, 64, 1, 0) + (by or header[16:20]) + header[12:16]
     ip = ip[:10] + struct.pack('>H', roce.checksum(ip)) + ip[12:]
     return packet._replace(data=mac[6:12] + mac[:6] + mac[12:] + ip + body)
+
+
+NEXT_HEADER, SOLICITATION, ADVERTISEMENT = 58, 135, 136
+
+
+def neighbor(packet, kind, src, dst, target):
+    """A neighbor solicitation or advertisement; packet: any, for its time."""
+    src, dst, target = (ipaddress.ip_address(one).packed for one in (src, dst, target))
+    body = struct.pack('>BBHI', kind, 0, 0, 0) + target
+    pseudo = src + dst + struct.pack('>II', len(body), NEXT_HEADER)
+    body = body[:2] + struct.pack('>H', roce.checksum(pseudo + body)) + body[4:]
+    ip = struct.pack('>IHBB', 0x60000000, len(body), NEXT_HEADER, 255) + src + dst
+    data = bytes(12) + b'\x86\xdd' + ip + body
+    return packet._replace(data=data, length=len(data))

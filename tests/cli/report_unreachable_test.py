@@ -5,8 +5,9 @@ import struct
 import unittest
 
 from conversation import ConversationTest
-from icmp import HOST, PORT, PROHIBITED, TOO_LARGE, unreachable
+from icmp import ADVERTISEMENT, HOST, PORT, PROHIBITED, SOLICITATION, TOO_LARGE, neighbor, unreachable
 from iwarp_talk import IwarpTalk
+import rule_talk
 import rules_iwarp
 import tshark
 
@@ -138,6 +139,49 @@ class Neighbour(ConversationTest):
         """Seldom; for another host; or it asks itself."""
         for arguments in ({'back': True}, {'times': 0}, {'times': 2, 'answered': False}, {'of': b'\x0a\x09\x08\x07'}):
             self.assertNotIn('ARP', self.asks(**arguments)['text'], arguments)
+
+    def solicits(self, src='fd00::1', answered=True, target='fd00::2', advertised_to=None):
+        """Over IPv6: a Call comes again and again for 6 s, and the server asks meanwhile who the client is."""
+        def talk(c, _):
+            one = rule_talk.Conversation(c.packets, number=2, clock=c.clock, hosts=('fd00::2', 'fd00::1'))
+            for _ in range(4):
+                one.null()
+            xid = one.call(rule_talk.NULL)
+            ack = one.packets.pop()
+            call = one.packets[-1]
+            for _ in range(6):
+                c.clock.now += SECOND
+                one.packets.append(call._replace(time_ns=c.clock.tick()))
+                one.packets.append(neighbor(call, SOLICITATION, src, 'ff02::1:ff00:2', target)._replace(time_ns=c.clock.tick()))
+            if answered:
+                one.packets.append(neighbor(call, ADVERTISEMENT, target, advertised_to or src, target)._replace(time_ns=c.clock.tick()))
+            one.packets.append(ack._replace(time_ns=c.clock.tick()))
+            one.reply(xid)
+            one.talk.disconnect()
+        cause, = self.report(talk)['causes']
+        self.assertEqual(cause['cause'], 'lost-to-server')
+        return cause
+
+    def test_neighbor_discovery(self):
+        """So it is of IPv6 (RFC 4861), where a host may ask under its link-local address."""
+        for src, answered, confidence in (('fd00::1', True, 'high'), ('fd00::1', False, 'medium'), ('fe80::7', True, 'medium')):
+            cause = self.solicits(src, answered)
+            self.assertRegex(cause['text'], rf" {src} asked 6 times by IPv6's neighbor discovery for the Ethernet address of fd00::2, from frame "
+                             r'\d+ on, and got no answer for 5.0 s: what it has to send there waits for that.')
+            self.assertEqual(cause['confidence'], confidence)
+
+    def test_neighbor_else(self):
+        """For another host; whether an address is taken (RFC 4862); the answer is one to all, and so not to this."""
+        for arguments in ({'target': 'fd00::9'}, {'src': '::'}):
+            self.assertNotIn('neighbor', self.solicits(**arguments)['text'], arguments)
+        self.assertEqual(self.solicits(advertised_to='ff02::1')['confidence'], 'medium')
+
+    @unittest.skipIf(tshark.missing(), 'no tshark')
+    def test_as_tshark_reads_neighbors(self):
+        self.solicits()
+        lines = list(tshark.read(self.path, '-Y', 'icmpv6', '-T', 'fields', '-e', 'icmpv6.type', '-e', 'icmpv6.checksum.status',
+                                 '-e', 'icmpv6.nd.ns.target_address', '-e', 'icmpv6.nd.na.target_address'))
+        self.assertEqual([line.split('\t') for line in lines], 6 * [['135', '1', 'fd00::2', '']] + [['136', '1', '', 'fd00::2']])
 
 
 if __name__ == '__main__':

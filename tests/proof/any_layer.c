@@ -135,6 +135,10 @@ void rpcrdma_neighbour_note(struct rpcrdma_layer *l)
 {
     (void)any_layer(l);
 }
+void rpcrdma_neighbour_note_ipv6(struct rpcrdma_layer *l)
+{
+    (void)any_layer(l);
+}
 #endif
 #ifndef PROOF_OF_tunnel
 ENTRY(rpcrdma_layer_vxlan)

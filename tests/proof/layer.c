@@ -66,7 +66,12 @@ static enum rpcrdma_verdict unreachable(struct rpcrdma_layer *l)
 
 static enum rpcrdma_verdict neighbour(struct rpcrdma_layer *l)
 {
-    rpcrdma_neighbour_note(l);
+    if (maybe()) {
+        rpcrdma_neighbour_note(l);
+    } else {
+        l->family = RPCRDMA_ADDRESS_IPV6;
+        rpcrdma_neighbour_note_ipv6(l);
+    }
     return RPCRDMA_IS_OTHER;
 }
 

@@ -84,6 +84,19 @@ static enum rpcrdma_verdict udp(struct rpcrdma_layer *l)
     }
 }
 
+static void icmp(struct rpcrdma_layer *l, uint8_t protocol)
+{
+    const struct rpcrdma_cursor header = l->c;
+
+    if (protocol != (l->family == RPCRDMA_ADDRESS_IPV6 ? PROTOCOL_ICMPV6 : PROTOCOL_ICMP))
+        return;
+    rpcrdma_unreachable_note(l);
+    if (protocol == PROTOCOL_ICMPV6) {
+        l->c = header;
+        rpcrdma_neighbour_note_ipv6(l);
+    }
+}
+
 static enum rpcrdma_verdict payload(struct rpcrdma_layer *l, uint8_t protocol)
 {
     switch (protocol) {
@@ -105,8 +118,7 @@ static enum rpcrdma_verdict payload(struct rpcrdma_layer *l, uint8_t protocol)
         return rpcrdma_layer_l2tp_ip(l);
     case PROTOCOL_ICMP:
     case PROTOCOL_ICMPV6:
-        if (protocol == (l->family == RPCRDMA_ADDRESS_IPV6 ? PROTOCOL_ICMPV6 : PROTOCOL_ICMP))
-            rpcrdma_unreachable_note(l);
+        icmp(l, protocol);
         return rpcrdma_layer_other(l, RPCRDMA_OTHER_IP_PROTOCOL, protocol);
     default:
         return rpcrdma_layer_other(l, RPCRDMA_OTHER_IP_PROTOCOL, protocol);

@@ -6,6 +6,7 @@
 #include "net/packet/layer.h"
 
 enum { ARP_BYTES = 28, REQUEST = 1, REPLY = 2 };
+enum { ND_BYTES = 24, SOLICITATION = 135, ADVERTISEMENT = 136 };
 
 /* Nothing was to be sent meanwhile: it was given up, and asked for anew. */
 #define PAUSE_NS UINT64_C(30000000000)
@@ -82,29 +83,55 @@ static void asks_back(struct rpcrdma_neighbours *all, const struct rpcrdma_net_u
         known(one, asked->since_ns);
 }
 
+/* The address that `by` has asked for `of`, or that was answered. */
+static void note(struct rpcrdma_layer *l, uint8_t family, const uint8_t *by, const uint8_t *of,
+                 bool answer)
+{
+    struct rpcrdma_neighbours *all = &l->net->neighbours;
+    struct rpcrdma_net_unresolved asked = {.first_frame = l->packet->frame,
+                                           .since_ns = l->packet->time_ns};
+    struct rpcrdma_neighbour *one;
+
+    rpcrdma_layer_address(family, by, &asked.by);
+    rpcrdma_layer_address(family, of, &asked.of);
+    one = find(all, &asked, !answer);
+    if (one && answer) {
+        one->answered = true;
+        known(one, asked.since_ns);
+    } else if (one) {
+        request(one, &asked);
+        asks_back(all, &asked);
+    }
+}
+
 void rpcrdma_neighbour_note(struct rpcrdma_layer *l)
 {
     static const uint8_t ethernet_ipv4[] = {0, 1, 8, 0, 6, 4, 0};
-    struct rpcrdma_net_unresolved asked = {.first_frame = l->packet->frame,
-                                           .since_ns = l->packet->time_ns};
     const uint8_t *p = rpcrdma_cursor_take(&l->c, ARP_BYTES, "ARP"), *sender, *target;
-    struct rpcrdma_neighbour *one;
 
     if (!p || memcmp(p, ethernet_ipv4, sizeof(ethernet_ipv4)) != 0)
         return;
     sender = p + 14, target = p + 24;
     if (memcmp(sender, target, 4) == 0)
         return; /* it tells of itself */
-    rpcrdma_layer_address(RPCRDMA_ADDRESS_IPV4, p[7] == REPLY ? target : sender, &asked.by);
-    rpcrdma_layer_address(RPCRDMA_ADDRESS_IPV4, p[7] == REPLY ? sender : target, &asked.of);
-    one = find(&l->net->neighbours, &asked, p[7] == REQUEST);
-    if (one && p[7] == REPLY) {
-        one->answered = true;
-        known(one, asked.since_ns);
-    } else if (one && p[7] == REQUEST) {
-        request(one, &asked);
-        asks_back(&l->net->neighbours, &asked);
-    }
+    if (p[7] == REQUEST)
+        note(l, RPCRDMA_ADDRESS_IPV4, sender, target, false);
+    else if (p[7] == REPLY)
+        note(l, RPCRDMA_ADDRESS_IPV4, target, sender, true);
+}
+
+void rpcrdma_neighbour_note_ipv6(struct rpcrdma_layer *l)
+{
+    static const uint8_t unspecified[16] = {0};
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, ND_BYTES, "ICMPv6"), *target;
+
+    if (!p)
+        return;
+    target = p + 8;
+    if (p[0] == SOLICITATION && memcmp(l->src, unspecified, sizeof(unspecified)) != 0)
+        note(l, RPCRDMA_ADDRESS_IPV6, l->src, target, false);
+    else if (p[0] == ADVERTISEMENT && l->dst[0] != 0xff) /* a multicast: it tells of itself */
+        note(l, RPCRDMA_ADDRESS_IPV6, l->dst, target, true);
 }
 
 size_t rpcrdma_neighbours_asked(const struct rpcrdma_neighbours *all,

@@ -2,7 +2,8 @@
 #ifndef RPCRDMA_NET_PACKET_NEIGHBOUR_H
 #define RPCRDMA_NET_PACKET_NEIGHBOUR_H
 
-/* Whose Ethernet address ARP (RFC 826) asked for in vain. */
+/* Whose Ethernet address ARP (RFC 826) asked for in vain, or IPv6's neighbor discovery (RFC 4861).
+ */
 
 #include "net/net.h"
 
@@ -24,6 +25,8 @@ struct rpcrdma_layer;
 
 /* The cursor is at ARP's header. */
 void rpcrdma_neighbour_note(struct rpcrdma_layer *l);
+/* The cursor is at ICMPv6's header. */
+void rpcrdma_neighbour_note_ipv6(struct rpcrdma_layer *l);
 /* The longest time of each pair. */
 size_t rpcrdma_neighbours_asked(const struct rpcrdma_neighbours *all,
                                 struct rpcrdma_net_unresolved *out, size_t max);
