@@ -241,9 +241,61 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     report_causes_replace(all, n, &one);
 }
 
+/* Since when the Calls, or callbacks, have none. */
+static int64_t begins_ns(const struct report_cause *cause)
+{
+    const struct report_unanswered *own = cause->of->trouble.unanswered;
+
+    return own[own[REPORT_REVERSE].frame == cause->frame ? REPORT_REVERSE : REPORT_FORWARD]
+        .since_ns;
+}
+
+/* Another connection took the place of theirs, behind a silence that has all of their time. */
+static bool is_failure_of(const struct report_cause *one, const struct report_cause *cause)
+{
+    int64_t since_ns = begins_ns(cause);
+
+    return one->id == CAUSE_CONNECTION_FAILED && one->how == REPORT_FAILED_PATH && one->of &&
+           one->of->pub.life.previous == cause->of->pub.number &&
+           time_less(one->since_ns, since_ns) < SECOND &&
+           time_less(time_plus(since_ns, cause->time_ns), one->until_ns) < SECOND;
+}
+
+static struct report_cause *failure_of(struct report *r, const struct report_cause *cause)
+{
+    unsigned i = 0;
+
+    while (i < r->n_causes && !is_failure_of(&r->causes[i], cause))
+        i++;
+    return i < r->n_causes ? &r->causes[i] : NULL;
+}
+
+static void tell_with_failure(struct report_cause *cause, struct report_cause *failure)
+{
+    g_strlcat(failure->text, " ", sizeof(failure->text));
+    g_strlcat(failure->text, cause->text, sizeof(failure->text));
+    failure->rpcs += cause->rpcs;
+    cause->id = N_CAUSES;
+}
+
+/* The failure of their connection is why they have no Reply: it is one cause. */
+static void with_failures(struct report *r)
+{
+    for (unsigned i = 0; i < r->n_causes; i++) {
+        struct report_cause *cause = &r->causes[i], *failure = NULL;
+
+        if (cause->id == CAUSE_UNANSWERED && cause->of && !cause->given_up && !cause->held)
+            failure = failure_of(r, cause);
+        if (failure)
+            tell_with_failure(cause, failure);
+    }
+    report_causes_remove(r);
+}
+
 void causes_of_unanswered(struct report *r)
 {
     static const struct report_join rule = {concerns, compare_servers, join};
 
+    with_failures(r);
     report_causes_join(r, &rule);
 }

@@ -3,6 +3,7 @@
 import unittest
 
 from conversation import ConversationTest
+import cm
 import rule_talk
 
 SECOND = 10**9
@@ -56,6 +57,33 @@ class GivenUp(ConversationTest):
         self.assertIn('5 Calls on 5 connections of 5 clients reached the server 192.0.2.1, which acknowledged them, and got no '
                       'Reply until their client closed the connection, up to 3.0 s later. The server was at work or stood still, '
                       'or clients were told to give up; the path was not down.', cause['text'])
+
+    def test_path_down(self):
+        """The last Call is lost, and the client closes the connection and goes on without it on another one: that it had no Reply is
+        no cause by itself, but where it had waited long before."""
+        for heard in (False, True):
+            def talk(c, _, heard=heard):
+                c.null()
+                c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                if heard:
+                    for _ in range(5):
+                        c.clock.now += SECOND
+                        c.null()
+                    c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                c.packets.pop()
+                call = c.packets[-1]
+                for _ in range(4):
+                    c.clock.now += SECOND
+                    c.packets.append(call._replace(time_ns=c.clock.tick()))
+                c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+                one = c.beside(2)
+                one.xid = c.xid
+                one.null()
+            causes = {one['cause']: one for one in self.report(talk)['causes']}
+            text = 'never answered: 4.0 s passed until the connection ended.'
+            self.assertEqual(set(causes), {'connection-failed', 'unanswered'} if heard else {'connection-failed'})
+            self.assertEqual(text in causes['connection-failed']['text'], not heard)
+            self.assertEqual(causes['connection-failed']['rpcs'], int(not heard))
 
 
 if __name__ == '__main__':
