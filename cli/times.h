@@ -25,6 +25,16 @@ static inline int64_t time_plus(int64_t a, int64_t b)
     return a < 0 ? INT64_MIN : INT64_MAX;
 }
 
+/* n times as long. */
+static inline int64_t time_times(int64_t ns, int64_t n)
+{
+    int64_t result;
+
+    if (!__builtin_mul_overflow(ns, n, &result))
+        return result;
+    return (ns < 0) == (n < 0) ? INT64_MAX : INT64_MIN;
+}
+
 /* Of a sum that is kept as a double, for it may be beyond 64 bits. */
 static inline int64_t time_whole(double ns)
 {

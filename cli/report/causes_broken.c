@@ -128,7 +128,7 @@ static void add(struct breaks *sum, const struct report_connection *was,
     sum->n++;
     sum->by[ended_by(was)]++;
     sum->resent += c->trouble.resent;
-    sum->away_ns += away_ns(was, c);
+    sum->away_ns = time_plus(sum->away_ns, away_ns(was, c));
 }
 
 /* Of a chain of connections, each in the place of the one before, that ends with this one: of

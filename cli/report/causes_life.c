@@ -23,7 +23,7 @@ static int64_t client_stuck_ns(const struct report_connection *from)
                      : 0;
     bool known = from && from->pub.role[server] != RPCRDMA_ROLE_UNKNOWN;
 
-    return known && ns >= MAX(STUCK_NS, 2 * report_ack_time(from, false, 50)) ? ns : 0;
+    return known && ns >= MAX(STUCK_NS, time_times(report_ack_time(from, false, 50), 2)) ? ns : 0;
 }
 
 /* Both ends sent something within the last second of it. */

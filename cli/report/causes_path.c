@@ -9,6 +9,7 @@
 
 #include "out/connection.h"
 #include "plural.h"
+#include "times.h"
 
 /* What was sent to a host that died was not lost: what came again since it answered last belongs to
  * `connection-failed`. */
@@ -106,8 +107,9 @@ static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_
     uint64_t own = a->retransmitted - MIN(other, a->retransmitted);
     /* nor was what had arrived when the timer ended: its Ack was late, or lost on the other way */
     uint64_t arrived = a->late_timeouts + a->acked_timeouts + a->served_timeouts;
-    int64_t arrived_ns = a->late_timeout_ns + a->acked_timeout_ns + a->served_timeout_ns;
-    int64_t other_ns = arrived_ns + a->refused_waited_ns;
+    int64_t arrived_ns =
+        time_plus(time_plus(a->late_timeout_ns, a->acked_timeout_ns), a->served_timeout_ns);
+    int64_t other_ns = time_plus(arrived_ns, a->refused_waited_ns);
     uint64_t elsewhere = a->asked_timeouts + arrived;
     struct loss loss = {
         .all_naks = all,
@@ -115,7 +117,7 @@ static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_
         .own = own,
         .packets = own + back->asked_again,
         .timeouts = a->timeouts - MIN(elsewhere, a->timeouts) + back->asked_timeouts,
-        .waited_ns = a->waited_ns - MIN(other_ns, a->waited_ns) + back->asked_waited_ns,
+        .waited_ns = time_plus(a->waited_ns - MIN(other_ns, a->waited_ns), back->asked_waited_ns),
         .gaps = a->lost > a->lost_behind && (a->lost - a->lost_behind) * 2 >= a->lost,
         .all_passed = a->lost == a->lost_behind,
     };
@@ -234,7 +236,7 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
     if (timeouts == 0)
         return;
     /* its sender's timer is no longer than the way to it and back takes: no Ack had to be lost */
-    if (time_ns / 2 < (int64_t)timeouts * report_ack_time(c, to_server, 50))
+    if (time_ns / 2 < time_times(report_ack_time(c, to_server, 50), (int64_t)timeouts))
         return;
     cause = report_cause_add(r, lost_towards(known, to_server), CONFIDENCE_MEDIUM);
     cause->rpcs = c->rpcs;
@@ -314,7 +316,7 @@ static void reordered(struct report *r, const struct report_connection *c, uint6
         if (c->path[1 - end].asked_again > 0 || !only_disorder(&c->path[end]))
             continue;
         again += c->path[end].retransmitted;
-        cause->time_ns += c->path[end].waited_ns;
+        cause->time_ns = time_plus(cause->time_ns, c->path[end].waited_ns);
     }
     if (naks > 0)
         snprintf(asked, sizeof(asked),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "plural.h"
+#include "times.h"
 
 enum { UNKNOWN = -1 }; /* of a request: which it was */
 
@@ -115,7 +116,7 @@ static void add(struct ended *ended, GList *all, const struct report_connection 
     }
     ended->connections++;
     ended->calls += report_unanswered(c);
-    ended->ns += away_ns;
+    ended->ns = time_plus(ended->ns, away_ns);
 }
 
 static const char *request_name(int request)

@@ -216,7 +216,7 @@ static int64_t longest_loss(const struct report_connection *c, int towards)
         if (!tcp || end == towards)
             longest =
                 MAX(longest, MAX(c->path[end].longest_wait_ns, c->path[end].asked_longest_ns));
-    return longest * (tcp ? DOUBLED : AGAIN);
+    return time_times(longest, tcp ? DOUBLED : AGAIN);
 }
 
 /* What is lost before the place of capture looks like a slow server, or like data that stood still:

@@ -27,18 +27,47 @@ static int64_t meanwhile_ns(const struct report_cause *cause, int64_t since_ns, 
     return to_ns < from_ns ? -1 : time_less(to_ns, from_ns);
 }
 
+/* A host is unreachable by all ports, and what is too large for the way to it by one is so by all.
+ */
+static bool of_port(const struct rpcrdma_net_unreachable *one, const struct rpcrdma_endpoint *to)
+{
+    return one->protocol == UDP || one->reason == RPCRDMA_UNREACHABLE_HOST ||
+           one->reason == RPCRDMA_UNREACHABLE_TOO_LARGE || one->port == to->port;
+}
+
 /* It concerns what was sent on that connection, in either direction, while it was tried. */
 static bool concerns(const struct rpcrdma_net_unreachable *one, const struct report_cause *cause)
 {
     const struct rpcrdma_connection *c = &cause->of->pub;
     uint8_t protocol = c->carrier == RPCRDMA_CARRIER_IWARP ? TCP : UDP;
-    bool hosts = false;
+    bool ends = false;
 
     for (int end = 0; end < 2; end++)
-        hosts = hosts || (memcmp(&one->src, &c->end[end].address, sizeof(one->src)) == 0 &&
-                          memcmp(&one->dst, &c->end[1 - end].address, sizeof(one->dst)) == 0);
-    return hosts && one->protocol == protocol &&
+        ends = ends || (memcmp(&one->src, &c->end[end].address, sizeof(one->src)) == 0 &&
+                        memcmp(&one->dst, &c->end[1 - end].address, sizeof(one->dst)) == 0 &&
+                        of_port(one, &c->end[1 - end]));
+    return ends && one->protocol == protocol &&
            meanwhile_ns(cause, one->first_ns, one->last_ns) >= 0;
+}
+
+/* It is sure, unless other packets went that way in that time: it may be of another path, or
+ * forged. */
+static void make_sure(const struct report *r, const char *what, int64_t since_ns, int64_t until_ns,
+                      struct report_cause *cause)
+{
+    if (cause->until_ns > cause->since_ns) {
+        since_ns = MAX(since_ns, cause->since_ns);
+        until_ns = MIN(until_ns, cause->until_ns);
+    }
+    if (report_answered_beside(r, cause->of, since_ns, until_ns) > 0) {
+        snprintf(cause->against, sizeof(cause->against),
+                 "another connection of the same hosts had answers meanwhile: what %s says is not "
+                 "true of all that is sent there, and may be forged",
+                 what);
+        return;
+    }
+    cause->confidence = CONFIDENCE_HIGH;
+    cause->against[0] = '\0';
 }
 
 static const char *meaning(const struct rpcrdma_net_unreachable *one)
@@ -52,7 +81,8 @@ static const char *meaning(const struct rpcrdma_net_unreachable *one)
                : "port unreachable: nothing listens there, or a firewall says so";
 }
 
-static void tell(const struct rpcrdma_net_unreachable *one, struct report_cause *cause)
+static void tell(const struct report *r, const struct rpcrdma_net_unreachable *one,
+                 struct report_cause *cause)
 {
     size_t n = strlen(cause->text);
     bool large = one->reason == RPCRDMA_UNREACHABLE_TOO_LARGE;
@@ -74,10 +104,8 @@ static void tell(const struct rpcrdma_net_unreachable *one, struct report_cause 
     else
         snprintf(cause->text + n, sizeof(cause->text) - n, "could not be delivered (%s).",
                  meaning(one));
-    if (one->packets < SURE || large != (cause->id == CAUSE_BLACK_HOLE))
-        return;
-    cause->confidence = CONFIDENCE_HIGH;
-    cause->against[0] = '\0';
+    if (one->packets >= SURE && large == (cause->id == CAUSE_BLACK_HOLE))
+        make_sure(r, "ICMP", one->first_ns, one->last_ns, cause);
 }
 
 /* Of a host on that link, which may be the other end. */
@@ -101,7 +129,8 @@ static bool asked_for(const struct rpcrdma_net_unresolved *one, const struct rep
            ns >= cause->time_ns / 2;
 }
 
-static void tell_asked(const struct rpcrdma_net_unresolved *one, struct report_cause *cause)
+static void tell_asked(const struct report *r, const struct rpcrdma_net_unresolved *one,
+                       struct report_cause *cause)
 {
     size_t n = strlen(cause->text);
     char by[ADDRESS_SIZE], of[ADDRESS_SIZE];
@@ -114,17 +143,19 @@ static void tell_asked(const struct rpcrdma_net_unresolved *one, struct report_c
              by, one->requests,
              one->of.family == RPCRDMA_ADDRESS_IPV6 ? "IPv6's neighbor discovery" : "ARP", of,
              one->first_frame, report_seconds(time_less(one->until_ns, one->since_ns)));
-    if (!one->answered || link_local(&one->by))
-        return; /* answers may not be in the capture, or another host asked */
-    cause->confidence = CONFIDENCE_HIGH;
-    cause->against[0] = '\0';
+    if (one->answered && !link_local(&one->by))
+        make_sure(r, one->of.family == RPCRDMA_ADDRESS_IPV6 ? "ICMPv6" : "ARP", one->since_ns,
+                  one->until_ns, cause);
+    /* else answers may not be in the capture, or another host asked */
 }
 
-static void of_neighbours(const struct others *others, struct report_cause *cause)
+static void of_neighbours(const struct report *r, struct report_cause *cause)
 {
+    const struct others *others = &r->pipeline->others;
+
     for (size_t n = 0; n < others->n_unresolved; n++)
         if (asked_for(&others->unresolved[n], cause)) {
-            tell_asked(&others->unresolved[n], cause);
+            tell_asked(r, &others->unresolved[n], cause);
             break;
         }
 }
@@ -134,8 +165,11 @@ static bool is_lost(const struct report_cause *cause)
     return cause->id == CAUSE_LOST_TO_SERVER || cause->id == CAUSE_LOST_TO_CLIENT;
 }
 
-static void of_icmp(const struct others *others, struct report_cause *cause)
+/* Of several that say so: who said it most often. */
+static void of_icmp(const struct report *r, struct report_cause *cause)
 {
+    const struct others *others = &r->pipeline->others;
+    const struct rpcrdma_net_unreachable *most = NULL;
     bool failed = cause->id == CAUSE_CONNECTION_FAILED;
 
     for (size_t n = 0; n < others->n_unreachable; n++) {
@@ -143,23 +177,21 @@ static void of_icmp(const struct others *others, struct report_cause *cause)
         bool large = one->reason == RPCRDMA_UNREACHABLE_TOO_LARGE;
 
         if ((failed || (large && (cause->id == CAUSE_BLACK_HOLE || is_lost(cause)))) &&
-            concerns(one, cause)) {
-            tell(one, cause);
-            break;
-        }
+            (!most || one->packets > most->packets) && concerns(one, cause))
+            most = one;
     }
+    if (most)
+        tell(r, most, cause);
 }
 
 void causes_of_unreachable(struct report *r)
 {
-    const struct others *others = &r->pipeline->others;
-
     for (unsigned i = 0; i < r->n_causes; i++) {
         struct report_cause *cause = &r->causes[i];
         if (!cause->of)
             continue;
-        of_icmp(others, cause);
+        of_icmp(r, cause);
         if (cause->id == CAUSE_CONNECTION_FAILED || is_lost(cause) || cause->id == CAUSE_STALLED)
-            of_neighbours(others, cause);
+            of_neighbours(r, cause);
     }
 }

@@ -169,7 +169,8 @@ struct rpcrdma_net_unreachable {
     int64_t first_ns, last_ns;
 };
 
-/* Of the first sixteen kinds: fills at most max of out, and returns how many. */
+/* Of sixteen kinds, those of the most messages, and of the latest: fills at most max of out, and
+ * returns how many. */
 RPCRDMA_API size_t rpcrdma_net_unreachables(const struct rpcrdma_net *net,
                                             struct rpcrdma_net_unreachable *out, size_t max);
 
@@ -183,8 +184,8 @@ struct rpcrdma_net_unresolved {
     bool answered; /* this in the end, or another request: answers are in the capture */
 };
 
-/* The longest time of each pair of hosts, of sixteen pairs that asked most: as
- * rpcrdma_net_unreachables. */
+/* The longest time of each pair of hosts, of sixteen pairs that asked in vain for longest, and of
+ * the latest: as rpcrdma_net_unreachables. */
 RPCRDMA_API size_t rpcrdma_net_unresolved(const struct rpcrdma_net *net,
                                           struct rpcrdma_net_unresolved *out, size_t max);
 

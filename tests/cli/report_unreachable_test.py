@@ -91,10 +91,64 @@ class Unreachable(ConversationTest):
             self.assertNotIn('ICMP', cause['text'])
 
 
+    def test_other_port(self):
+        """ICMP is of another TCP port of the server, which says nothing of this one: what is refused there, or forbidden."""
+        for code, told in ((PORT, False), (PROHIBITED, False), (HOST, True)):
+            def talk(c, _, code=code):
+                c.talk = IwarpTalk(c.packets, c.client, c.server, c.clock)
+                c.begin()
+                request = c.packets[0]
+                del c.packets[:]
+                other = request._replace(data=request.data[:36] + struct.pack('>H', 22) + request.data[38:])
+                for _ in range(5):
+                    c.packets += [request._replace(time_ns=c.clock.tick()), unreachable(other, code)._replace(time_ns=c.clock.tick())]
+                    c.clock.now += 2 * SECOND
+            cause, = self.report(talk)['causes']
+            self.assertEqual(('ICMP' in cause['text'], cause['confidence']), (told, 'high' if told else 'medium'))
+
+    def test_many(self):
+        """So is what others say before, and meanwhile: of more kinds than are kept."""
+        def talk(c, _):
+            c.begin()
+            request = c.packets[0]
+            del c.packets[:]
+            for number in range(5):
+                for host in range(20 if number == 0 else 5):
+                    other = unreachable(request, HOST, by=bytes((10, 1, number, host)))
+                    c.packets.append(other._replace(data=other.data[:58] + bytes((10, 2, number, host)) + other.data[62:],
+                                                    time_ns=c.clock.tick()))
+                if number == 0:  # once, and no more
+                    c.packets.append(unreachable(request, HOST, by=bytes((10, 1, 2, 3)))._replace(time_ns=c.clock.tick()))
+                c.packets += [request._replace(time_ns=c.clock.tick()), unreachable(request, PORT)._replace(time_ns=c.clock.tick())]
+                c.clock.now += 2 * SECOND
+        cause, = self.report(talk)['causes']
+        self.assertIn(' answered with ICMP, 5 times', cause['text'])
+        self.assertEqual(cause['confidence'], 'high')
+
+    def test_beside(self):
+        """Another connection of these hosts goes on: anybody can say by ICMP that nothing takes RoCEv2 there."""
+        def talk(c, _):
+            beside = c.beside(2)
+            for _ in range(3):
+                c.null()
+                beside.null()
+            c.call(rule_talk.NULL)
+            call = c.packets[-2]
+            c.packets.pop()
+            for _ in range(8):
+                c.clock.now += SECOND
+                c.packets += [call._replace(time_ns=c.clock.tick()), unreachable(call, PORT)._replace(time_ns=c.clock.tick())]
+                beside.null()
+        cause, = self.report(talk)['causes']
+        self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'))
+        self.assertIn(' answered with ICMP, 8 times', cause['text'])
+        self.assertIn('another connection of the same hosts had answers meanwhile: what ICMP says is not true of all', cause['against'])
+
+
 class Neighbour(ConversationTest):
     """A host that does not know the other one's Ethernet address sends nothing, and asks for it (RFC 826)."""
 
-    def asks(self, times=6, answered=True, of=None, back=False):
+    def asks(self, times=6, answered=True, of=None, back=False, others=0):
         """A Reply comes again and again for 6 s as its Acks do not leave the client, which asks meanwhile."""
         def arp(operation, sender, target, time_ns):
             ends = bytes(6) + sender + bytes(6) + target
@@ -115,6 +169,9 @@ class Neighbour(ConversationTest):
                 c.clock.now += SECOND
                 if number in (0, 1, 3):
                     c.packets.append(reply._replace(time_ns=c.clock.tick()))
+                for host in range(others):  # each asks once, or twice, for another one, and is answered
+                    for operation in (1, 1, 2)[number % 2:]:
+                        c.packets.append(arp(operation, bytes((10, 1, number % 4, host)), bytes((10, 2, 0, host)), c.clock.tick()))
                 if number < times:
                     c.packets.append(arp(1, client, of or server, c.clock.tick()))
                 if back:  # who asks tells its address, too
@@ -134,6 +191,10 @@ class Neighbour(ConversationTest):
             self.assertRegex(cause['text'], r' \S+ asked 6 times by ARP for the Ethernet address of \S+, from frame \d+ on, and got no '
                              'answer for 5.0 s: what it has to send there waits for that.')
             self.assertEqual((cause['confidence'], 'against' in cause), (confidence, not answered))
+
+    def test_many(self):
+        """Others ask meanwhile, and more of them than are kept."""
+        self.assertIn(' asked 6 times by ARP', self.asks(others=10)['text'])
 
     def test_else(self):
         """Seldom; for another host; or it asks itself."""

@@ -7,8 +7,10 @@
 
 enum { ARP_BYTES = 28, REQUEST = 1, REPLY = 2 };
 enum { ND_BYTES = 24, SOLICITATION = 135, ADVERTISEMENT = 136 };
+enum { TIMES = 3, FEW = RPCRDMA_NEIGHBOURS / 4 };
 
 /* Nothing was to be sent meanwhile: it was given up, and asked for anew. */
+#define SOON_NS UINT64_C(1000000000)
 #define PAUSE_NS UINT64_C(30000000000)
 
 /* 0 where the clock went back. */
@@ -31,27 +33,56 @@ static void keep_longest(struct rpcrdma_neighbour *one)
         one->longest = one->now;
 }
 
+/* 0: it was answered soon, or asked once or twice. */
+static uint64_t in_vain_ns(struct rpcrdma_neighbour one)
+{
+    uint64_t ns;
+
+    keep_longest(&one);
+    ns = between_ns(one.longest.since_ns, one.longest.until_ns);
+    return one.longest.requests >= TIMES && ns >= SOON_NS ? ns : 0;
+}
+
+/* Where a new one goes. */
+static struct rpcrdma_neighbour *place(struct rpcrdma_neighbours *all)
+{
+    struct rpcrdma_neighbour *shortest = all->entry, *oldest = all->entry;
+    uint64_t shortest_ns = UINT64_MAX, soon = 0;
+    int64_t oldest_ns = INT64_MAX;
+
+    if (all->n < RPCRDMA_NEIGHBOURS)
+        return &all->entry[all->n++];
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct rpcrdma_neighbour *one = &all->entry[i];
+        uint64_t ns = in_vain_ns(*one);
+
+        soon += ns == 0;
+        if (ns == 0 && one->now.until_ns < oldest_ns) {
+            oldest = one;
+            oldest_ns = one->now.until_ns;
+        }
+        if (ns > 0 && ns < shortest_ns) {
+            shortest = one;
+            shortest_ns = ns;
+        }
+    }
+    return soon < FEW ? shortest : oldest;
+}
+
 /* NULL: it is not there, and `add` is false. */
 static struct rpcrdma_neighbour *find(struct rpcrdma_neighbours *all,
                                       const struct rpcrdma_net_unresolved *asked, bool add)
 {
-    struct rpcrdma_neighbour *least = all->entry;
+    struct rpcrdma_neighbour *one;
 
-    for (uint32_t i = 0; i < all->n; i++) {
-        struct rpcrdma_neighbour *one = &all->entry[i];
-
-        if (same(one, asked))
-            return one;
-        if (one->now.requests + one->longest.requests <
-            least->now.requests + least->longest.requests)
-            least = one;
-    }
+    for (uint32_t i = 0; i < all->n; i++)
+        if (same(&all->entry[i], asked))
+            return &all->entry[i];
     if (!add)
         return NULL;
-    if (all->n < RPCRDMA_NEIGHBOURS)
-        least = &all->entry[all->n++];
-    *least = (struct rpcrdma_neighbour){.by = asked->by, .of = asked->of};
-    return least;
+    one = place(all);
+    *one = (struct rpcrdma_neighbour){.by = asked->by, .of = asked->of};
+    return one;
 }
 
 static void request(struct rpcrdma_neighbour *one, const struct rpcrdma_net_unresolved *asked)

@@ -15,7 +15,9 @@ struct rpcrdma_neighbour {
     bool answered;                              /* ever */
 };
 
-/* Pairs of who asks and who is asked for: a new one takes the place of the one that asked least. */
+/* Pairs of who asks and who is asked for. A new one takes the place of the one that asked last
+ * longest ago, of those that were answered soon; where there are few of these, of the one that
+ * asked in vain for the shortest time. */
 struct rpcrdma_neighbours {
     uint32_t n;
     struct rpcrdma_neighbour entry[RPCRDMA_NEIGHBOURS];

@@ -71,6 +71,24 @@ static bool same(const struct rpcrdma_net_unreachable *a, const struct rpcrdma_n
            memcmp(&a->dst, &b->dst, sizeof(a->dst)) == 0;
 }
 
+/* Where the next kind goes: of those there are, to that of the fewest messages, of these to the
+ * one that has had none for longest. */
+static struct rpcrdma_net_unreachable *place(struct rpcrdma_unreachables *all)
+{
+    struct rpcrdma_net_unreachable *least = all->entry;
+
+    if (all->n < RPCRDMA_UNREACHABLES)
+        return &all->entry[all->n++];
+    for (uint32_t i = 1; i < all->n; i++) {
+        struct rpcrdma_net_unreachable *one = &all->entry[i];
+
+        if (one->packets < least->packets ||
+            (one->packets == least->packets && one->last_ns < least->last_ns))
+            least = one;
+    }
+    return least;
+}
+
 void rpcrdma_unreachable_note(struct rpcrdma_layer *l)
 {
     struct rpcrdma_unreachables *all = &l->net->unreachables;
@@ -92,6 +110,5 @@ void rpcrdma_unreachable_note(struct rpcrdma_layer *l)
             all->entry[i].last_ns = one.last_ns;
             return;
         }
-    if (all->n < RPCRDMA_UNREACHABLES)
-        all->entry[all->n++] = one;
+    *place(all) = one;
 }

@@ -9,7 +9,7 @@
 enum { RPCRDMA_UNREACHABLES = 16 };
 
 struct rpcrdma_unreachables {
-    uint32_t n; /* of the first; more are not kept */
+    uint32_t n; /* of those of the most messages, and of the latest */
     struct rpcrdma_net_unreachable entry[RPCRDMA_UNREACHABLES];
 };
 
