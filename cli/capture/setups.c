@@ -260,12 +260,18 @@ uint64_t capture_setups_each(struct capture_setups *setups, uint64_t frame, uint
 
     forget_ended(setups, frame);
     for (int i = 0; i < 2; i++) {
-        for (const GList *at = queues[i]->tail; at; at = at->prev) {
+        guint left = queues[i]->length;
+
+        for (const GList *at = queues[i]->tail; at; at = at->prev, left--) {
             guint before = chosen->len;
             uint64_t needed = choose(at->data, frame, chosen);
 
             if (needed > bytes - used) {
                 g_ptr_array_set_size(chosen, (gint)before);
+                if (queues[i] == &setups->open && bytes - used < BLOCK) {
+                    setups->no_room += left; /* older ones: each has a packet before `frame` */
+                    break;
+                }
                 setups->no_room++;
                 continue;
             }

@@ -199,7 +199,7 @@ static const struct bench_kind usual_kinds[] = {
 
 static const struct bench_kind *const all_kinds[] = {
     usual_kinds,          hostile_kinds,      hostile_names_kinds, hostile_work_kinds,
-    hostile_tables_kinds, hostile_ends_kinds, hostile_paths_kinds,
+    hostile_tables_kinds, hostile_ends_kinds, hostile_paths_kinds, hostile_causes_kinds,
 };
 enum { TABLES = sizeof(all_kinds) / sizeof(all_kinds[0]) };
 

@@ -14,6 +14,6 @@ struct bench_kind {
 extern const struct bench_kind hostile_kinds[];
 /* Names that collide, and walks that grow. */
 extern const struct bench_kind hostile_names_kinds[], hostile_work_kinds[], hostile_tables_kinds[],
-    hostile_ends_kinds[], hostile_paths_kinds[];
+    hostile_ends_kinds[], hostile_paths_kinds[], hostile_causes_kinds[];
 
 #endif

@@ -269,7 +269,7 @@ static void aeth(struct talk_end *end, uint32_t syndrome, uint8_t out[4])
     put32(out, syndrome | (end->msn & 0xffffff));
 }
 
-static void answer(struct talk *talk, const struct talk_end *from, uint32_t syndrome, uint32_t psn)
+void talk_answer(struct talk *talk, const struct talk_end *from, uint32_t syndrome, uint32_t psn)
 {
     struct talk_end *end = other(talk, from);
     uint8_t extension[4];
@@ -287,12 +287,12 @@ static void answer(struct talk *talk, const struct talk_end *from, uint32_t synd
 void talk_acknowledge(struct talk *talk, const struct talk_end *from)
 {
     other(talk, from)->msn++;
-    answer(talk, from, POSITIVE, from->psn - 1);
+    talk_answer(talk, from, POSITIVE, from->psn - 1);
 }
 
 void talk_ask_again(struct talk *talk, const struct talk_end *from, uint32_t psn)
 {
-    answer(talk, from, SEQUENCE_ERROR, psn);
+    talk_answer(talk, from, SEQUENCE_ERROR, psn);
 }
 
 static void acknowledge(struct talk *talk, const struct talk_end *from)

@@ -58,6 +58,8 @@ void talk_disconnect(struct talk *talk, const struct talk_end *from);
 void talk_send(struct talk *talk, struct talk_end *from, const void *data, uint32_t len);
 /* The other end acknowledges all that `from` sent. */
 void talk_acknowledge(struct talk *talk, const struct talk_end *from);
+/* The other end answers a packet of `from` with this syndrome. */
+void talk_answer(struct talk *talk, const struct talk_end *from, uint32_t syndrome, uint32_t psn);
 /* The other end asks for what `from` sent from this PSN on: a Nak. */
 void talk_ask_again(struct talk *talk, const struct talk_end *from, uint32_t psn);
 

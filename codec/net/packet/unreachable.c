@@ -73,18 +73,18 @@ static bool same(const struct rpcrdma_net_unreachable *a, const struct rpcrdma_n
 
 /* Where the next kind goes: of those there are, to that of the fewest messages, of these to the
  * one that has had none for longest. */
-static struct rpcrdma_net_unreachable *place(struct rpcrdma_unreachables *all)
+static uint32_t place(struct rpcrdma_unreachables *all)
 {
-    struct rpcrdma_net_unreachable *least = all->entry;
+    uint32_t least = 0;
 
     if (all->n < RPCRDMA_UNREACHABLES)
-        return &all->entry[all->n++];
+        return all->n++;
     for (uint32_t i = 1; i < all->n; i++) {
-        struct rpcrdma_net_unreachable *one = &all->entry[i];
+        const struct rpcrdma_net_unreachable *one = &all->entry[i], *than = &all->entry[least];
 
-        if (one->packets < least->packets ||
-            (one->packets == least->packets && one->last_ns < least->last_ns))
-            least = one;
+        if (one->packets < than->packets ||
+            (one->packets == than->packets && one->last_ns < than->last_ns))
+            least = i;
     }
     return least;
 }
@@ -110,5 +110,5 @@ void rpcrdma_unreachable_note(struct rpcrdma_layer *l)
             all->entry[i].last_ns = one.last_ns;
             return;
         }
-    *place(all) = one;
+    all->entry[place(all)] = one;
 }
