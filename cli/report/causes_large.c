@@ -61,10 +61,18 @@ static bool lost_before(const struct report_connection *c, int to_server)
            c->trouble.hung[to_server].bytes >= REPORT_LARGE;
 }
 
+/* What its RPCs move is not known: their Calls were cut. */
+static bool sizes_cut(const struct report_connection *c, int to_server)
+{
+    return c->trouble.hung[to_server].rpcs == 0 &&
+           (c->rpcs == 0 || c->trouble.unanswered[REPORT_FORWARD].calls > 0);
+}
+
 /* A small one behind these arrived, while they did not: that connection alone shows it (TCP). */
 static bool passed_by(const struct report_connection *c, int to_server)
 {
-    return hangs(c, to_server) && c->path[end_of(c, to_server)].small_frame > 0;
+    return large_stuck(c, to_server) && c->path[end_of(c, to_server)].small_frame > 0 &&
+           (hangs(c, to_server) || sizes_cut(c, to_server));
 }
 
 /* The same bytes arrived in smaller ones in the end, as where TCP looks for the largest that pass
@@ -181,8 +189,10 @@ static struct report_hung hung_of(const struct report_connection *c, int to_serv
     const struct rpcrdma_path *path = &c->path[end_of(c, to_server)];
     struct report_hung hung = c->trouble.hung[to_server];
 
-    if (came_smaller(c, to_server))
-        hung = (struct report_hung){.frame = path->small_frame, .since_ns = path->small_since_ns};
+    if (came_smaller(c, to_server) || (hung.rpcs == 0 && passed_by(c, to_server)))
+        hung = (struct report_hung){.rpcs = came_smaller(c, to_server) ? 0 : own->calls,
+                                    .frame = path->small_frame,
+                                    .since_ns = path->small_since_ns};
     else if (hung.rpcs == 0)
         hung = (struct report_hung){
             .rpcs = own->calls, .frame = own->frame, .since_ns = c->trouble.offered_since_ns};
@@ -247,8 +257,8 @@ static void tell_hung(const struct black_hole *hole, char *text, size_t size)
                  "%s to it came in vain, until the same bytes arrived in packets of %u bytes",
                  large, (unsigned)hole->smaller);
     else if (hole->lost_before == 0)
-        snprintf(text, size, "%s to it, one of which was sent %u times", large,
-                 (unsigned)hole->times + 1);
+        snprintf(text, size, "%s to it%s, one of which was sent %u times", large,
+                 hole->rpcs == 0 ? " came in vain" : "", (unsigned)hole->times + 1);
     else
         snprintf(text, size,
                  "%s to it, %" PRIu64
@@ -282,8 +292,8 @@ static void tell(struct report *r, struct black_hole *hole, int to_server)
              "connection %u, %s%s, while %s. "
              "Compare the MTU of both hosts' interfaces and of each switch port between them.",
              end, n, plural(n), n > 1 ? "the first of them " : "",
-             (unsigned)hole->first->pub.number, hole->smaller > 0 ? "" : "RPCs hung that move ",
-             hung, small);
+             (unsigned)hole->first->pub.number, hole->rpcs == 0 ? "" : "RPCs hung that move ", hung,
+             small);
     if (!sure)
         snprintf(cause->against, sizeof(cause->against), "it was so %s: the way may have %s",
                  n > 2   ? "for sure on few of these"
@@ -297,8 +307,9 @@ static void tell(struct report *r, struct black_hole *hole, int to_server)
 static void mark(struct report_connection *c, int to_server)
 {
     const struct rpcrdma_path *path = &c->path[end_of(c, to_server)];
-    bool went_on =
-        large_stuck(c, to_server) && c->trouble.hung[to_server].rpcs == 0 && path->lost_before == 0;
+    bool went_on = large_stuck(c, to_server) && c->trouble.hung[to_server].rpcs == 0 &&
+                   path->lost_before == 0 &&
+                   (came_smaller(c, to_server) || !passed_by(c, to_server));
 
     c->large_lost[to_server] |= !went_on;
     c->large_cut |= went_on;
@@ -332,7 +343,7 @@ static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
 static bool suspect(const struct report_connection *c, int to_server)
 {
     return hangs(c, to_server) || lost_before(c, to_server) || vanishes(c, to_server) ||
-           came_smaller(c, to_server);
+           came_smaller(c, to_server) || passed_by(c, to_server);
 }
 
 static bool looked_at(GList *all, const GList *of, int to_server)

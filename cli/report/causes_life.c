@@ -213,6 +213,11 @@ static const char *doubt(const struct report *r, const struct report_connection 
     if (!maybe && f->from && f->from->pub.carrier == RPCRDMA_CARRIER_IWARP &&
         f->from->pub.life.established_frame > 0)
         maybe = report_maybe_too_large(f->from);
+    if (!maybe && f->from && f->from->pub.carrier == RPCRDMA_CARRIER_IWARP && r->n_cut > 0 &&
+        f->from->trouble.offered == 0 && !forgotten(f->from, c))
+        maybe =
+            "the Calls were cut: what those without Reply ask for may take large packets, which "
+            "alone may be lost (an MTU black hole: TCP's Acks are in these)";
     return maybe;
 }
 

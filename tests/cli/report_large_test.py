@@ -236,7 +236,7 @@ class Behind(ConversationTest):
         c.talk.segment(c.server, options=struct.pack('>BBBBII', 1, 1, 5, 10, *block))
         c.client.psn = end
 
-    def small_among(self, smaller, behind=True, times=6):
+    def small_among(self, smaller, behind=True, times=6, cut=None):
         """A Call behind the data that comes in vain arrives. Then the client gives up; or its TCP sends the same bytes in smaller
         segments, which arrive (RFC 4821)."""
         def talk(c, _):
@@ -274,7 +274,16 @@ class Behind(ConversationTest):
             one = c.beside(2)
             one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
             one.reply(one.call(rule_talk.WRITE, c.write_arguments(DATA), xid=xid, read=chunk), bytes(8))
+            c.packets[:] = [packet._replace(data=packet.data[:cut]) for packet in c.packets]
         return self.report(talk)['causes']
+
+    def test_cut(self):
+        """What the Call asked for was not captured."""
+        for cut in (80, 110, 128):
+            cause = next(one for one in self.small_among(0, cut=cut) if one['cause'] != 'lost-to-server')
+            self.assertEqual((cause['cause'], cause['confidence']), ('mtu-black-hole', 'medium'), (cut, cause))
+            self.assertIn(' to it came in vain, one of which was sent 8 times' if cause['rpcs'] == 0 else
+                          ' to it, one of which was sent 8 times', cause['text'])
 
     def test_small_among(self):
         """What is small arrived, and nothing that is large, of all that was sent before any of it came again."""
