@@ -151,12 +151,25 @@ static bool vanishes_beside(const struct report *r, const struct report_connecti
             (previous && vanishes(previous, to_server) && asks_in_vain(c, to_server)));
 }
 
+/* So on this one, until its first Reply came all the same. */
+static bool vanished_behind(const struct report *r, const struct report_connection *c,
+                            int to_server)
+{
+    const struct report_connection *previous = report_numbered(r, c->pub.life.previous);
+    const struct rpcrdma_path *asked = &c->path[end_of(c, !to_server)];
+
+    return previous && stuck(c, !to_server) && asked->served_timeouts >= TIMES &&
+           c->trouble.hung[to_server].rpcs == 0 && c->answers.first_ns > 0 &&
+           c->passed[to_server] >= REPORT_LARGE &&
+           (vanishes(previous, to_server) || vanishes_beside(r, previous, to_server));
+}
+
 static bool one_of_them(const struct report *r, const struct report_connection *c, int to_server)
 {
     return small_alone(c, to_server) || passed_by(c, to_server) || hung_before(r, c, to_server) ||
            lost_before(c, to_server) || vanishes(c, to_server) ||
            vanishes_beside(r, c, to_server) || came_smaller(c, to_server) ||
-           held_behind(r, c, to_server);
+           held_behind(r, c, to_server) || vanished_behind(r, c, to_server);
 }
 
 struct black_hole {
@@ -177,7 +190,8 @@ static int64_t last_ns(const struct report_connection *c, int to_server)
 {
     if (passed_by(c, to_server) || came_smaller(c, to_server))
         return c->path[end_of(c, to_server)].small_ns;
-    if (c->trouble.hung[to_server].rpcs == 0 && large_stuck(c, to_server))
+    if (c->trouble.hung[to_server].rpcs == 0 && c->answers.first_ns > 0 &&
+        (large_stuck(c, to_server) || stuck(c, !to_server)))
         return c->answers.first_ns;
     return c->pub.life.ended != RPCRDMA_ENDED_NOT ? c->pub.life.ended_ns : c->pub.last_time_ns;
 }
@@ -304,11 +318,11 @@ static void tell(struct report *r, struct black_hole *hole, int to_server)
 }
 
 /* No other cause tells of it; of how it ended, where it did not hang, another one may. */
-static void mark(struct report_connection *c, int to_server)
+static void mark(const struct report *r, struct report_connection *c, int to_server)
 {
     const struct rpcrdma_path *path = &c->path[end_of(c, to_server)];
-    bool went_on = large_stuck(c, to_server) && c->trouble.hung[to_server].rpcs == 0 &&
-                   path->lost_before == 0 &&
+    bool went_on = (large_stuck(c, to_server) || vanished_behind(r, c, to_server)) &&
+                   c->trouble.hung[to_server].rpcs == 0 && path->lost_before == 0 &&
                    (came_smaller(c, to_server) || !passed_by(c, to_server));
 
     c->large_lost[to_server] |= !went_on;
@@ -333,7 +347,7 @@ static void of_hosts(struct report *r, GList *all, GList *first, int to_server)
             struct report_connection *c = one->data;
 
             if (report_same_hosts(c, first->data) && one_of_them(r, c, to_server))
-                mark(c, to_server);
+                mark(r, c, to_server);
         }
         tell(r, &hole, to_server);
     }

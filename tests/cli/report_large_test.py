@@ -323,7 +323,8 @@ class Vanish(ConversationTest):
     """Over TCP an end's Acks are in the large segments that it has to send: where these are lost before the place of capture,
     nothing comes from it."""
 
-    def hangs(self, n, to_server, acked=False, times=6, offered=DATA):
+    def hangs(self, n, to_server, acked=False, times=6, offered=DATA, passes=False):
+        """passes: on another connection behind these it is so, too, until the way takes large packets."""
         def talk(c, _):
             for number in range(1, n + 1):
                 one = c if number == 1 else c.beside(number)
@@ -343,6 +344,17 @@ class Vanish(ConversationTest):
                     self.again(c, times)
                 one.talk.segment(one.server, flags=RST)
                 c.clock.now += SECOND // 10
+            if passes:
+                one = c.beside(n + 1)
+                one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+                chunk = c.memory.chunk(offered)
+                one.read_call(offered, xid=0x1000, write=[chunk])
+                c.packets.pop()
+                self.again(c, times)
+                c.clock.now += SECOND
+                one.talk.acknowledge(one.server)
+                returned = one.push(chunk, rule_talk.data(offered))
+                one.reply(0x1000, one.read_results(offered), write=[returned])
         return self.report(talk)['causes']
 
     def again(self, c, times):
@@ -360,6 +372,11 @@ class Vanish(ConversationTest):
                               'connection 1, RPCs hung that move large packets to it, none of which came to the place of capture, '
                               "nor an Ack (TCP's are in these), though what they answer was sent 7 times, while small packets "
                               'arrived.', one['text'])
+
+    def test_passes(self):
+        one, *others = self.hangs(2, False, passes=True)
+        self.assertEqual(others, [])
+        self.assertEqual((one['cause'], one['count'], one['rpcs']), ('mtu-black-hole', 3, 2))
 
     def test_else(self):
         """Once; with Acks; asked for too seldom; or what was asked for is small."""
