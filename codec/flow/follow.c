@@ -218,8 +218,11 @@ bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_se
     context->frame = segment->frame;
     context->time_ns = segment->time_ns;
     dir = flow_direction_find(flow->streams, &op);
-    if (dir && dir->conn && flow_conn_behind_reset(dir->conn, 1 - dir->index, segment))
+    if (dir && dir->conn && flow_conn_behind_reset(dir->conn, segment) &&
+        (!dir->delivery || flow_delivery_goes_on(dir->delivery, segment->seq))) {
+        flow_conn_deny_reset(dir->conn, 1 - dir->index, segment);
         return !context->memory.failed;
+    }
     /* the ports are used again: nothing of this is the connection's that had them */
     while (segment->begins != 0 && (conn = flow_setup_obstacle(flow->conns, &op)))
         flow_finish(flow, conn, false);

@@ -122,10 +122,13 @@ void flow_conn_thresholds(struct flow_conn *conn);
  * NULL.
  */
 struct flow_conn *flow_setup_obstacle(struct flow_conns *conns, const struct rpcrdma_op *op);
-/* This segment, from that end, passes long after a RST that ended its connection: it says nothing
- * of losses, for who got the RST takes and answers nothing. */
-bool flow_conn_behind_reset(struct flow_conn *conn, int from,
+/* This segment passes long after a RST that ended its connection. If it goes on there, it says
+ * nothing of losses, for who got the RST takes and answers nothing; and that the RST was another's,
+ * if it came in the name of this end. */
+bool flow_conn_behind_reset(const struct flow_conn *conn,
                             const struct rpcrdma_tcp_segment *segment);
+void flow_conn_deny_reset(struct flow_conn *conn, int from,
+                          const struct rpcrdma_tcp_segment *segment);
 struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *op);
 /* The connection that a CM message is of, or NULL. */
 const struct flow_conn *flow_setup_conn(struct flow_conns *conns, const struct rpcrdma_op *op);

@@ -85,20 +85,24 @@ static void tcp_end(struct flow_conns *conns, const struct rpcrdma_op *op)
         flow_conn_touch(conns, dir->conn);
 }
 
-bool flow_conn_behind_reset(struct flow_conn *conn, int from,
-                            const struct rpcrdma_tcp_segment *segment)
+bool flow_conn_behind_reset(const struct flow_conn *conn, const struct rpcrdma_tcp_segment *segment)
 {
     const int64_t soon_ns = 10000000; /* in the wrong order */
-    struct rpcrdma_life *life = &conn->pub.life;
+    const struct rpcrdma_life *life = &conn->pub.life;
     int64_t ns;
 
-    if (life->ended != RPCRDMA_ENDED_RESET ||
-        (segment->begins != 0 && segment->begins != RPCRDMA_OP_ACCEPT) || /* of another one */
-        __builtin_sub_overflow(segment->time_ns, life->ended_ns, &ns) || ns <= soon_ns)
-        return false;
+    return life->ended == RPCRDMA_ENDED_RESET &&
+           (segment->begins == 0 || segment->begins == RPCRDMA_OP_ACCEPT) && /* of no other one */
+           !__builtin_sub_overflow(segment->time_ns, life->ended_ns, &ns) && ns > soon_ns;
+}
+
+void flow_conn_deny_reset(struct flow_conn *conn, int from,
+                          const struct rpcrdma_tcp_segment *segment)
+{
+    struct rpcrdma_life *life = &conn->pub.life;
+
     if (life->denied_frame == 0 && segment->has_ack && life->ended_by == from)
         life->denied_frame = segment->frame;
-    return true;
 }
 
 /* An attempt that TCP makes again and again; MPA's Request may follow yet. */

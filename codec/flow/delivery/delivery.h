@@ -163,6 +163,8 @@ bool flow_delivery_over(const struct flow_delivery *d, bool psn, uint32_t last);
 bool flow_delivery_comes_again(const struct flow_delivery *d, bool psn, uint32_t last,
                                int64_t now_ns);
 
+/* TCP: this sequence number is near what was sent last, if anything was. */
+bool flow_delivery_goes_on(const struct flow_delivery *d, uint32_t seq);
 /* TCP: it was sent again and then acknowledged, and its receiver may say next that the first
  * transmission had arrived. */
 bool flow_delivery_may_be_first(const struct flow_delivery *d, uint32_t last);

@@ -412,6 +412,13 @@ static bool answered(struct flow_delivery *d, const struct rpcrdma_tcp_segment *
     return more;
 }
 
+bool flow_delivery_goes_on(const struct flow_delivery *d, uint32_t seq)
+{
+    int32_t beyond = (int32_t)(seq - (uint32_t)d->next);
+
+    return !d->started || (beyond > -EARLY && beyond < EARLY);
+}
+
 bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
                            struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment)
 {
