@@ -366,6 +366,15 @@ static void judge(struct report *r, struct report_connection *c, bool refused)
     }
 }
 
+static void note_twice(struct report *r, const struct report_connection *c)
+{
+    if (!report_twice(c))
+        return;
+    r->twice++;
+    for (int end = 0; end < 2; end++)
+        r->twice_apart_ns = MAX(r->twice_apart_ns, c->path[end].apart_ns);
+}
+
 void report_ended(struct report *r, const struct rpcrdma_connection *pub)
 {
     struct report_connection *c = ending(r, pub);
@@ -383,7 +392,7 @@ void report_ended(struct report *r, const struct rpcrdma_connection *pub)
         c->pub.path[end] = NULL;
     }
     refused = report_attempt(r, &c->pub);
-    r->twice += report_twice(c);
+    note_twice(r, c);
     if (t)
         take(r, c, t);
     else if (pub->messages > 0) { /* there was no room to count it */

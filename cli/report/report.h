@@ -224,7 +224,9 @@ struct report {
     struct report_acked *acked;  /* see acked.h */
     guint attempts_counted;      /* of those that gave way: causes count them all the same */
     uint32_t n_connections;      /* that there are: the highest number */
-    guint twice;                 /* of those: each packet is in the capture twice */
+    guint twice;                 /* of those: each packet is in the capture twice, ... */
+    int64_t
+        twice_apart_ns; /* ... so long after one another, the latest that is known; 0: at once */
     GHashTable *terminate_codes; /* of RDMAP's Terminate: what each that was met means, static */
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];
 

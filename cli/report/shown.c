@@ -174,8 +174,20 @@ const struct kernel_record *report_kernel(const struct report *r, unsigned sourc
     return kernel_find(r->kernel, source, &wanted);
 }
 
+/* Why each packet is there twice. */
+static const char *why_twice(const struct report *r, char *text, size_t size)
+{
+    if (r->twice_apart_ns == 0)
+        return ": from a mirror of both directions at several ports, or from two interfaces";
+    snprintf(text, size,
+             ", %.3f s apart: captures of two places were merged, whose clocks differ, most likely",
+             (double)r->twice_apart_ns / 1e9);
+    return text;
+}
+
 void report_lack(const struct report *r, int which, char text[REPORT_LACK])
 {
+    char apart[120];
     uint64_t frame, gaps = report_gaps(r, &frame), cut = r->rules[RPCRDMA_RULE_TRUNCATED];
     uint64_t lost = r->pipeline->capture_lost, pauses = r->pipeline->others.stats.pauses;
 
@@ -202,9 +214,8 @@ void report_lack(const struct report *r, int which, char text[REPORT_LACK])
                  plural(pauses));
     else if (which == REPORT_LACKS_ONCE && r->twice > 0)
         snprintf(text, REPORT_LACK,
-                 "each packet of %u connection%s is there twice: from a mirror of both directions "
-                 "at several ports, or from two interfaces. Each counts once",
-                 r->twice, plural(r->twice));
+                 "each packet of %u connection%s is there twice%s. Each counts once", r->twice,
+                 plural(r->twice), why_twice(r, apart, sizeof(apart)));
 }
 
 unsigned report_unread(const struct report *r)

@@ -94,6 +94,7 @@ struct rpcrdma_path {
     uint64_t retransmitted, retransmitted_bytes;
     uint64_t lost;       /* on the way, as the receiver or what was retransmitted shows */
     uint64_t duplicated; /* the same packet twice: by the network, or by the capture */
+    int64_t apart_ns;    /* TCP: so long after it, the latest of those that two clocks explain */
     uint64_t reordered;  /* by the network: late, and sent once */
     /* PSNs that arrived, and were not captured; of TCP, at least. Where no Acks are captured: that
      * are missing before later ones, and were not sent again */

@@ -5,6 +5,7 @@ import struct
 import unittest
 
 from conversation import ConversationTest
+import roce
 import rule_talk
 import rules_iwarp
 
@@ -94,6 +95,54 @@ class Twice(ConversationTest):
                          for middle in (False, True))
         self.assertEqual(middle, whole)
         self.assertLess(whole, SECOND // 20)
+
+
+
+class Apart(ConversationTest):
+    """Two captures of the same packets, merged, where the clock of the second differs."""
+
+    @staticmethod
+    def counted(packets):
+        """With IP IDs that each host counts."""
+        counts, out = {}, []
+        for packet in packets:
+            ip = packet.data[14:34]
+            counts[ip[12:16]] = counts.get(ip[12:16], 0x7ff0) + 1
+            ip = ip[:4] + struct.pack('>H', counts[ip[12:16]]) + ip[6:10] + bytes(2) + ip[12:]
+            ip = ip[:10] + struct.pack('>H', roce.checksum(ip)) + ip[12:]
+            out.append(packet._replace(data=packet.data[:14] + ip + packet.data[34:]))
+        return out
+
+    def merged(self, apart_ns, counts=True, lost=False):
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for number in range(40):
+                c.clock.now += SECOND // 50
+                c.write((8192,))
+                if lost and number == 20:
+                    again = c.packets[-2]
+                    c.packets.pop()
+                    for seconds in (1, 2):
+                        c.clock.now += seconds * SECOND
+                        c.packets.append(again._replace(time_ns=c.clock.tick()))
+                    c.talk.acknowledge(c.client)
+            packets = self.counted(c.packets) if counts else c.packets
+            packets = packets + [one._replace(time_ns=one.time_ns + apart_ns) for one in packets]
+            c.packets[:] = sorted(packets, key=lambda one: one.time_ns)
+        return self.report(talk)['causes'], self.run_command('report', self.path)
+
+    def test_apart(self):
+        """They are what they are, and no losses."""
+        for apart_ns in (SECOND * 35 // 100, 3 * SECOND):
+            causes, text = self.merged(apart_ns)
+            self.assertEqual(causes, [])
+            self.assertIn(f'each packet of 1 connection is there twice, {apart_ns / 1e9:.3f} s apart:', text)
+
+    def test_losses(self):
+        """What was sent again is told beside it. Without IP IDs nothing tells it from copies."""
+        names = [{one['cause'] for one in self.merged(SECOND * 35 // 100, counts, lost=True)[0]} for counts in (True, False)]
+        self.assertEqual(names[0], {'lost-to-client'})
+        self.assertIn('lost-to-server', names[1])
 
 
 if __name__ == '__main__':

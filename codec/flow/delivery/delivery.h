@@ -19,6 +19,7 @@
  *   silence.c        how long an end sent nothing, though something was sent to it again
  *   same_bytes.c     retransmitted with other bytes?
  *   origin.c         retransmitted, or the same packet twice, or late?
+ *   apart.c          or in captures of two clocks?
  *   originals.c      and which frame it was in first
  *   taps.c           captured at two places: the time between them
  *

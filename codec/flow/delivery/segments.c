@@ -300,6 +300,15 @@ static void new_bytes(struct flow_memory *memory, struct flow_delivery *d,
     d->next = end;
 }
 
+static bool copied_apart(struct flow_memory *memory, struct flow_delivery *d,
+                         const struct recent *now, uint64_t first, uint64_t end)
+{
+    if (end > d->next || transmission_hole_at(d, first) || !delivery_apart(memory, d, now, first))
+        return false;
+    d->rare->path.duplicated++;
+    return true;
+}
+
 static void data(struct flow_memory *memory, struct flow_delivery *d,
                  const struct rpcrdma_tcp_segment *segment)
 {
@@ -335,7 +344,8 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
             taps_arrived(memory, d, t, segment->frame, segment->time_ns);
         return;
     }
-    if (first < d->next && origin_forgotten(memory, d, &now, first, had_passed(d, end))) {
+    if (first < d->next && (origin_forgotten(memory, d, &now, first, had_passed(d, end)) ||
+                            copied_apart(memory, d, &now, first, end))) {
         if (d->copied) {
             d->packets--;
             d->bytes -= segment->len;

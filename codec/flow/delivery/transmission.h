@@ -196,6 +196,17 @@ struct silent {
     uint64_t again_frame;
 };
 
+/* Segments that came once more with their own IP IDs, which are in order: apart.c. */
+struct apart {
+    uint32_t run; /* so many, 2 at most */
+    uint16_t id;  /* of the latest */
+    struct apart_before {
+        uint64_t retransmitted, bytes, timeouts;
+        int64_t timeout_ns, waited_ns, longest_wait_ns;
+        uint32_t stuck;
+    } before; /* the first */
+};
+
 /* The latest answer to what had been sent again, and may have arrived the first time: twice.c. */
 struct again_answered {
     uint64_t frame;
@@ -236,6 +247,7 @@ struct rare {
         int64_t said_ns;
     } spurious;
     struct again_answered again_answered;
+    struct apart apart;
     struct silent silent;
     struct {
         uint32_t count; /* TCP's probes that nothing answered yet: whether its receiver is there */
@@ -670,6 +682,9 @@ enum origin origin_behind(const struct flow_delivery *d, uint16_t id, const stru
                           int64_t time_ns);
 /* What is behind came so many packets before that origin_twice remembers it no more, and is the
  * same once more: counts it. True with d->copied: at another place. */
+/* apart.c: it was captured before, at another place, whose clock is another one. */
+bool delivery_apart(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
+                    uint64_t at);
 bool origin_forgotten(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
                       uint64_t at, bool may_be);
 /* Likewise a response that travels in the direction `back`; newer: its IP ID is newer than all
