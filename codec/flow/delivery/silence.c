@@ -122,7 +122,7 @@ void delivery_probe(struct flow_memory *memory, struct flow_delivery *d,
 {
     uint64_t next = position_of_seq(d, segment->seq) + 1;
 
-    if (next == d->through || next == d->next)
+    if (d->through <= d->next && (next == d->through || next == d->next)) /* else it is a FIN */
         delivery_probed(memory, d, segment->time_ns);
 }
 
