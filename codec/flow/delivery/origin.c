@@ -138,9 +138,11 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
                (now->seq != d->id_seq || now->kind != d->id_kind)) {
         d->id_useless = true; /* another packet, the same ID */
     }
-    if (same && delivery_rare(memory, d))
+    if (same && delivery_rare(memory, d)) {
         d->rare->path.duplicated++;
-    else if (!same)
+        if (now->kind == SEGMENT_KIND && origin_counts(d) && now->time_ns - r->time_ns > MOMENT_NS)
+            delivery_known_apart(d->rare, now->time_ns - r->time_ns);
+    } else if (!same)
         *r = *now;
     return same;
 }

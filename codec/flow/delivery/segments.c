@@ -12,7 +12,6 @@
  */
 
 enum {
-    SEGMENT_KIND = 0xff,
     /* records that one segment retransmits: of 64 KiB that the host cuts up itself, with the least
      * MSS that there is (RFC 9293 section 3.7.1: 536), 123 */
     COVERED = 256,

@@ -198,13 +198,14 @@ struct silent {
 
 /* Segments that came once more with their own IP IDs, which are in order: apart.c. */
 struct apart {
-    uint32_t run; /* so many, 2 at most */
+    uint32_t run, enough; /* so many in turn; enough is one more, ... */
+    bool known;           /* ... once and for all */
     uint16_t id;  /* of the latest */
     struct apart_before {
         uint64_t retransmitted, bytes, timeouts;
         int64_t timeout_ns, waited_ns, longest_wait_ns;
         uint32_t stuck;
-    } before; /* the first */
+    } before; /* the first of these */
 };
 
 /* The latest answer to what had been sent again, and may have arrived the first time: twice.c. */
@@ -682,7 +683,11 @@ enum origin origin_behind(const struct flow_delivery *d, uint16_t id, const stru
                           int64_t time_ns);
 /* What is behind came so many packets before that origin_twice remembers it no more, and is the
  * same once more: counts it. True with d->copied: at another place. */
-/* apart.c: it was captured before, at another place, whose clock is another one. */
+/* Of a segment of TCP: of recent.kind. */
+enum { SEGMENT_KIND = 0xff };
+/* apart.c: such a one passed so long before. */
+void delivery_known_apart(struct rare *rare, int64_t ns);
+/* It was captured before, at another place, whose clock is another one. */
 bool delivery_apart(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
                     uint64_t at);
 bool origin_forgotten(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
