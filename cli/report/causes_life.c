@@ -198,6 +198,17 @@ static void tell_silence(const struct report *r, const struct failure *f, char *
         report_tell_silence(r, f->from, f->by.same + f->by.others, text, size);
 }
 
+/* TCP: the server answered at last, by a RST, and owed large packets, which have its Acks, too. */
+static bool reset_in_the_end(const struct report_connection *from)
+{
+    const struct rpcrdma_life *life = &from->pub.life;
+    int server = report_server_end(&from->pub);
+
+    return from->pub.carrier == RPCRDMA_CARRIER_IWARP && life->ended == RPCRDMA_ENDED_RESET &&
+           life->ended_by == server && life->silence[server].transmissions >= REPORT_RETRIES &&
+           from->trouble.offered >= REPORT_LARGE;
+}
+
 /* What speaks against it; NULL: nothing does. */
 static const char *doubt(const struct report *r, const struct report_connection *c,
                          const struct failure *f)
@@ -213,6 +224,10 @@ static const char *doubt(const struct report *r, const struct report_connection 
     if (!maybe && f->from && f->from->pub.carrier == RPCRDMA_CARRIER_IWARP &&
         f->from->pub.life.established_frame > 0)
         maybe = report_maybe_too_large(f->from);
+    if (!maybe && f->from && reset_in_the_end(f->from))
+        maybe = "the server answered in the end, by a RST: large packets alone, which it owed, may "
+                "have "
+                "been lost (an MTU black hole: TCP's Acks are in these)";
     if (!maybe && f->from && f->from->pub.carrier == RPCRDMA_CARRIER_IWARP && r->n_cut > 0 &&
         f->from->trouble.offered == 0 && !forgotten(f->from, c))
         maybe =

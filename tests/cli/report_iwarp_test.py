@@ -90,19 +90,20 @@ class Data(ConversationTest):
 class Forgotten(ConversationTest):
     """Nothing answers what is sent on a connection, and the next one is accepted at once: a firewall or a NAT forgot the first."""
 
-    def connection(self, again=False, rst=False, cut=None):
+    def connection(self, again=False, rst=False, cut=None, read=False):
         """The client's Call comes again and again, until it closes the connection (and gets a RST), and opens another one, with a
         SYN or two."""
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
             c.read((8192,))
-            xid = c.call(rule_talk.NULL)
+            xid = c.read_call(8192, write=[c.memory.chunk(8192)]) if read else c.call(rule_talk.NULL)
             c.packets.pop()
             call = c.packets[-1]
             for number in range(7):
                 c.clock.now += SECOND // 4 << number
                 c.packets.append(call._replace(time_ns=c.clock.tick()))
-            c.talk.segment(c.client, flags=FIN | ACK)
+            if not read:
+                c.talk.segment(c.client, flags=FIN | ACK)
             if rst:
                 c.talk.segment(c.server, flags=RST)
             c.clock.now += 80 * MS
@@ -113,7 +114,10 @@ class Forgotten(ConversationTest):
             if again:
                 c.packets[begin:] = [c.packets[begin]] + [packet._replace(time_ns=packet.time_ns + SECOND) for packet in c.packets[begin:]]
                 c.clock.now += SECOND
-            one.reply(one.call(rule_talk.NULL, xid=xid))
+            if read:
+                one.reply(one.read_call(8192, xid=xid, write=[c.memory.chunk(8192)]), one.read_results(8192))
+            else:
+                one.reply(one.call(rule_talk.NULL, xid=xid))
             c.packets[:] = [packet._replace(data=packet.data[:cut]) for packet in c.packets]
         causes = [one for one in self.report(talk)['causes'] if one['cause'] != 'capture-incomplete']
         self.assertEqual([one['cause'] for one in causes], ['connection-failed'], causes)
@@ -131,6 +135,10 @@ class Forgotten(ConversationTest):
         """What it asked for may take large packets."""
         self.assertIn('the Calls were cut: what those without Reply ask for', self.connection(again=True, cut=120))
         self.assertNotIn('the Calls were cut', self.connection(again=True))
+
+    def test_reset(self):
+        """The server is there in the end, and may have sent large packets all the time."""
+        self.assertIn('the server answered in the end, by a RST: large packets alone', self.connection(rst=True, read=True))
 
 
 class Forged(ConversationTest):
