@@ -249,35 +249,44 @@ static void forget_ended(struct capture_setups *setups, uint64_t frame)
         forget(setups, setup);
 }
 
+/* Of one queue the latest that fit into so many bytes; how many bytes they need. Where some in
+ * sequence do not, older ones are not tried: there is hardly any room left. */
+static uint64_t choose_latest(struct capture_setups *setups, const GQueue *queue, uint64_t frame,
+                              uint64_t bytes, GPtrArray *chosen)
+{
+    enum { TRIED = 16 };
+    uint64_t used = 0;
+    guint left = queue->length, tried = 0;
+
+    for (const GList *at = queue->tail; at && tried < TRIED; at = at->prev, left--) {
+        guint before = chosen->len;
+        uint64_t needed = choose(at->data, frame, chosen);
+
+        if (needed > bytes - used) {
+            g_ptr_array_set_size(chosen, (gint)before);
+            setups->no_room++;
+            tried++;
+            continue;
+        }
+        used += needed;
+        tried = 0;
+    }
+    if (tried == TRIED)
+        setups->no_room += left;
+    return used;
+}
+
 uint64_t capture_setups_each(struct capture_setups *setups, uint64_t frame, uint64_t bytes,
                              void (*each)(void *context, uint32_t interface,
                                           const struct rpcrdma_packet *packet),
                              void *context)
 {
-    const GQueue *queues[] = {&setups->ended, &setups->open};
     GPtrArray *chosen = g_ptr_array_new();
-    uint64_t used = 0;
+    uint64_t used;
 
     forget_ended(setups, frame);
-    for (int i = 0; i < 2; i++) {
-        guint left = queues[i]->length;
-
-        for (const GList *at = queues[i]->tail; at; at = at->prev, left--) {
-            guint before = chosen->len;
-            uint64_t needed = choose(at->data, frame, chosen);
-
-            if (needed > bytes - used) {
-                g_ptr_array_set_size(chosen, (gint)before);
-                if (queues[i] == &setups->open && bytes - used < BLOCK) {
-                    setups->no_room += left; /* older ones: each has a packet before `frame` */
-                    break;
-                }
-                setups->no_room++;
-                continue;
-            }
-            used += needed;
-        }
-    }
+    used = choose_latest(setups, &setups->ended, frame, bytes, chosen);
+    used += choose_latest(setups, &setups->open, frame, bytes - used, chosen);
     if (chosen->len > 1)
         qsort(chosen->pdata, chosen->len, sizeof(*chosen->pdata), by_frame);
     for (guint i = 0; i < chosen->len; i++) {
