@@ -50,24 +50,27 @@ static bool concerns(const struct rpcrdma_net_unreachable *one, const struct rep
            meanwhile_ns(cause, one->first_ns, one->last_ns) >= 0;
 }
 
-/* It is sure, unless other packets went that way in that time: it may be of another path, or
- * forged. */
-static void make_sure(const struct report *r, const char *what, int64_t since_ns, int64_t until_ns,
-                      struct report_cause *cause)
+static void make_sure(struct report_cause *cause)
+{
+    cause->confidence = CONFIDENCE_HIGH;
+    cause->against[0] = '\0';
+}
+
+/* Unless other packets went that way in that time: it may be of another path, or forged. */
+static void make_sure_alone(const struct report *r, const char *what, int64_t since_ns,
+                            int64_t until_ns, struct report_cause *cause)
 {
     if (cause->until_ns > cause->since_ns) {
         since_ns = MAX(since_ns, cause->since_ns);
         until_ns = MIN(until_ns, cause->until_ns);
     }
-    if (report_answered_beside(r, cause->of, since_ns, until_ns) > 0) {
+    if (report_answered_beside(r, cause->of, since_ns, until_ns) == 0)
+        make_sure(cause);
+    else
         snprintf(cause->against, sizeof(cause->against),
                  "another connection of the same hosts had answers meanwhile: what %s says is not "
                  "true of all that is sent there, and may be forged",
                  what);
-        return;
-    }
-    cause->confidence = CONFIDENCE_HIGH;
-    cause->against[0] = '\0';
 }
 
 static const char *meaning(const struct rpcrdma_net_unreachable *one)
@@ -104,8 +107,12 @@ static void tell(const struct report *r, const struct rpcrdma_net_unreachable *o
     else
         snprintf(cause->text + n, sizeof(cause->text) - n, "could not be delivered (%s).",
                  meaning(one));
-    if (one->packets >= SURE && large == (cause->id == CAUSE_BLACK_HOLE))
-        make_sure(r, "ICMP", one->first_ns, one->last_ns, cause);
+    if (one->packets < SURE || large != (cause->id == CAUSE_BLACK_HOLE))
+        return;
+    if (large) /* what others had answers to was smaller */
+        make_sure(cause);
+    else
+        make_sure_alone(r, "ICMP", one->first_ns, one->last_ns, cause);
 }
 
 /* Of a host on that link, which may be the other end. */
@@ -144,8 +151,8 @@ static void tell_asked(const struct report *r, const struct rpcrdma_net_unresolv
              one->of.family == RPCRDMA_ADDRESS_IPV6 ? "IPv6's neighbor discovery" : "ARP", of,
              one->first_frame, report_seconds(time_less(one->until_ns, one->since_ns)));
     if (one->answered && !link_local(&one->by))
-        make_sure(r, one->of.family == RPCRDMA_ADDRESS_IPV6 ? "ICMPv6" : "ARP", one->since_ns,
-                  one->until_ns, cause);
+        make_sure_alone(r, one->of.family == RPCRDMA_ADDRESS_IPV6 ? "ICMPv6" : "ARP", one->since_ns,
+                        one->until_ns, cause);
     /* else answers may not be in the capture, or another host asked */
 }
 

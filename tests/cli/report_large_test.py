@@ -98,6 +98,23 @@ class Large(ConversationTest):
         self.assertRegex(one['text'], r' 10\.1\.2\.3 answered with ICMP, 4 times from frame \d+ on, that what was sent to \S+, '
                          r'UDP port 4791, was too large: IP packets of 1000 bytes at most pass\.')
 
+    def test_told_beside(self):
+        """So it is where another connection has answers meanwhile: they are small."""
+        beside = []
+
+        def tell(c):
+            large = next(packet for packet in reversed(c.packets) if len(packet.data) > 1000)
+            for _ in range(60):
+                c.packets.append(icmp.unreachable(large, icmp.TOO_LARGE, mtu=1000)._replace(time_ns=c.clock.tick()))
+                beside[0].getattr()
+                c.clock.now += SECOND
+
+        def first(c):
+            beside.append(c.beside(7))
+            beside[0].getattr()
+        one = self.hangs(self.hung_write, 2, between=tell, first=first)['causes'][0]
+        self.assertEqual((one['cause'], one['confidence'], 'against' in one), ('mtu-black-hole', 'high', False))
+
     def test_arrived_before(self):
         """The way became another one: what had arrived before that does not speak against it."""
         for hung, before in ((self.hung_write, rule_talk.Conversation.write), (self.hung_read, rule_talk.Conversation.read)):
