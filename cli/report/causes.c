@@ -44,6 +44,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_INCOMPLETE] = "capture-incomplete",
     [CAUSE_CLOCKS] = "clocks-differ",
     [CAUSE_JUMPED] = "clock-jumped",
+    [CAUSE_COPIED] = "captured-twice",
 };
 
 const char *report_cause_name(enum report_cause_id id)

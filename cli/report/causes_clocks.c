@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The two directions were captured by two ports or hosts, whose clocks differ. */
+/* The two directions were captured by two ports or hosts, whose clocks differ; or two hosts
+ * captured both, and what they captured was merged. */
 #include "report/causes.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "out/address.h"
+#include "report/copies.h"
 
 #define DOUBTED_NS                                                                                 \
     INT64_C(1000000) /* waits for credits and for Acks are not told that are shorter */
@@ -32,13 +35,26 @@ static bool by_order(enum report_cause_id id)
         [CAUSE_UNANSWERED] = true,
         [CAUSE_STALLED] = true,
         [CAUSE_INCOMPLETE] = true,
+        [CAUSE_JUMPED] = true,
     };
 
     return which[id];
 }
 
+/* Likewise, on which of two packets alike was sent, and which is a copy of the capture's. */
+static bool by_copies(enum report_cause_id id)
+{
+    static const bool which[N_CAUSES] = {
+        [CAUSE_LOST_TO_SERVER] = true,     [CAUSE_LOST_TO_CLIENT] = true, [CAUSE_LOST] = true,
+        [CAUSE_RECEIVER_NOT_READY] = true, [CAUSE_DUPLICATED] = true,     [CAUSE_REORDERED] = true,
+        [CAUSE_NFS_DELAY] = true,          [CAUSE_NFS_GRACE] = true,
+    };
+
+    return which[id] || by_order(id);
+}
+
 /* Takes them back. `told`: their names, each once. */
-static void take_back(struct report *r, GString *told)
+static void take_back(struct report *r, bool (*depends)(enum report_cause_id), GString *told)
 {
     bool named[N_CAUSES] = {false};
     unsigned left = 0;
@@ -46,7 +62,7 @@ static void take_back(struct report *r, GString *told)
     for (unsigned i = 0; i < r->n_causes; i++) {
         enum report_cause_id id = r->causes[i].id;
 
-        if (!by_order(id)) {
+        if (!depends(id)) {
             r->causes[left++] = r->causes[i];
             continue;
         }
@@ -56,6 +72,10 @@ static void take_back(struct report *r, GString *told)
         g_clear_pointer(&r->causes[i].connections, g_array_unref);
     }
     r->n_causes = left;
+}
+
+static void take_back_rules(struct report *r)
+{
     for (int id = 0; id < RPCRDMA_RULE_COUNT; id++)
         if (pipeline_doubts_rule(r->pipeline, (enum rpcrdma_rule_id)id))
             r->rules[id] = 0;
@@ -70,7 +90,8 @@ static void differ(struct report *r)
 
     late[address_or_name(&apart->late, late)] = '\0';
     early[address_or_name(&apart->early, early)] = '\0';
-    take_back(r, told);
+    take_back(r, by_order, told);
+    take_back_rules(r);
     r->undecided = r->n_causes == 0;
     cause = report_cause_add(r, CAUSE_CLOCKS, CONFIDENCE_HIGH);
     snprintf(
@@ -104,8 +125,35 @@ static void doubt(const struct report *r, struct report_cause *cause)
              ms(r->pipeline->early_ns));
 }
 
+/* What is there twice seems to be sent again: nothing of that is known. */
+static void merged(struct report *r)
+{
+    struct report_copied copied;
+    struct report_cause *cause;
+    GString *told;
+
+    if (!report_copies_judge(r->copies, &copied))
+        return;
+    told = g_string_new(NULL);
+    take_back(r, by_copies, told);
+    if (told->len > 0) {
+        r->undecided = r->n_causes == 0;
+        cause = report_cause_add(r, CAUSE_COPIED, CONFIDENCE_HIGH);
+        snprintf(
+            cause->text, sizeof(cause->text),
+            "The capture has nearly every packet twice, %.3f s apart: two captures were merged, of "
+            "hosts whose clocks differ by that (%" PRIu64 " of %" PRIu64
+            " that were compared came again). What was sent again, lost or slow is not "
+            "known, and not told for that: %s. Give both captures to report as two files, "
+            "which corrects their clocks.",
+            (double)copied.apart_ns / 1e9, copied.twice, copied.twice + copied.alone, told->str);
+    }
+    g_string_free(told, TRUE);
+}
+
 void causes_of_clocks(struct report *r)
 {
+    merged(r);
     if (report_times_wrong(r))
         differ(r);
     if (r->pipeline->apart.ns < DOUBTED_NS)

@@ -35,6 +35,7 @@ struct report *report_new(struct pipeline *pipeline, size_t max_bytes)
     r->errors = g_hash_table_new_full(keyed_hash_string, g_str_equal, NULL, free_error);
     r->terminate_codes = g_hash_table_new(NULL, NULL);
     r->waits = report_waits_new();
+    r->copies = report_copies_new();
     report_keeping_begin(r, max_bytes);
     r->bin_ns = SECOND / 100;
     r->slow_ns = SECOND;
@@ -54,6 +55,7 @@ void report_free(struct report *r)
     g_hash_table_destroy(r->errors);
     g_hash_table_destroy(r->terminate_codes);
     report_waits_free(r->waits);
+    report_copies_free(r->copies);
     report_keeping_end(r);
     latency_clear(&r->latency);
     details_free(r->details);
@@ -135,6 +137,8 @@ void report_passes(void *context, const struct source_packet *one)
     const struct rpcrdma_packet *packet = &one->packet;
     struct report *r = context;
 
+    if (!r->pipeline->passes_unlike)
+        r->pipeline->passes_unlike = !report_copies_look(r->copies, one);
     r->place = packet->linktype == SLL2 && packet->caplen >= INTERFACE + 4
                    ? rpcrdma_get_be32(packet->data + INTERFACE)
                    : 0;
@@ -185,6 +189,8 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
         if (r->timeline)
             report_bin_at(r, op->time_ns)->resent += path->retransmitted - *before;
         report_note_loss(tally->trouble, end, op->time_ns);
+        if (report_copies_again(r->copies))
+            r->pipeline->passes_unlike = false;
     }
     *before = path->retransmitted;
 }

@@ -5,6 +5,7 @@
 /* What the files that take RPCs in share: collect.c, which sums them up, and those below. */
 
 #include "out/transaction.h"
+#include "report/copies.h"
 #include "report/report.h"
 
 /* slow.c: the slowest of all; and at which end it took long, if it did */

@@ -51,7 +51,8 @@ static int report_on(struct options *options, const struct choice *choice, const
         pipeline.op_done_unusual = true; /* what report_op tells of is */
         pipeline.passes = report_passes;
         pipeline.passes_context = report;
-        pipeline.passes_unlike = true; /* Ethernet has no places */
+        pipeline.passes_unlike =
+            false; /* until report_copies wants no more: Ethernet has no places */
         pipeline.problems = g_ptr_array_new_with_free_func(g_free);
         pipeline.doubts = g_ptr_array_new_with_free_func(g_free);
         status = kernel_end(kernel, pipeline_run(&pipeline, &sink));

@@ -94,6 +94,7 @@ enum report_cause_id {
     CAUSE_INCOMPLETE,  /* the capture: what was lost to it may be a cause */
     CAUSE_CLOCKS,      /* likewise: its two directions have two clocks */
     CAUSE_JUMPED,      /* likewise: its clock was set forward */
+    CAUSE_COPIED,      /* likewise: it is two that were merged, by clocks that differ */
     N_CAUSES
 };
 
@@ -222,6 +223,7 @@ struct report {
     GHashTable *opened;          /* see opened.h */
     struct report_read_alone *reads_alone; /* see reads_alone.h; NULL: none yet */
     struct report_acked *acked;  /* see acked.h */
+    struct report_copies *copies; /* see copies.h */
     guint attempts_counted;      /* of those that gave way: causes count them all the same */
     uint32_t n_connections;      /* that there are: the highest number */
     guint twice;                 /* of those: each packet is in the capture twice, ... */
