@@ -151,6 +151,24 @@ static void note_place(struct report *r)
     r->several_places |= r->place != r->first_place;
 }
 
+/* How long it waited for that; what was asked for again was lost on the way to who asked. */
+static void note_waits(struct report_trouble *trouble, int end, int64_t now_ns,
+                       const struct rpcrdma_path *path)
+{
+    struct report_waits_lost *to = &trouble->waits_lost[end];
+    int64_t own_ns = time_less(path->waited_ns, to->own_ns);
+    int64_t asked_ns = time_less(path->asked_waited_ns, to->asked_ns);
+
+    if (own_ns > 0)
+        report_period_add(&to->when,
+                          &(struct report_period){time_less(now_ns, own_ns), now_ns, own_ns});
+    if (asked_ns > 0)
+        report_period_add(&trouble->waits_lost[1 - end].when,
+                          &(struct report_period){time_less(now_ns, asked_ns), now_ns, asked_ns});
+    to->own_ns = path->waited_ns;
+    to->asked_ns = path->asked_waited_ns;
+}
+
 /* Packets that were retransmitted, over time, and what is missing. Of TCP, at the next operation
  * that is complete. */
 void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path)
@@ -189,6 +207,7 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
         if (r->timeline)
             report_bin_at(r, op->time_ns)->resent += path->retransmitted - *before;
         report_note_loss(tally->trouble, end, op->time_ns);
+        note_waits(tally->trouble, end, op->time_ns, path);
         if (report_copies_again(r->copies))
             r->pipeline->passes_unlike = false;
     }

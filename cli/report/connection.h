@@ -223,6 +223,10 @@ struct report_trouble {
     uint64_t small_in_chunks;       /* messages of 4096 bytes or less, that did not go inline */
     uint64_t resent_packets[2];     /* so far; */
     int64_t resent_packets_ns[2];   /* the latest of these. Towards each end */
+    struct report_waits_lost {      /* for want of what was lost towards each end */
+        int64_t own_ns, asked_ns;   /* so far: for what was sent to it; and for what it asked for */
+        struct report_periods when;
+    } waits_lost[2];
     struct report_missed missed[2]; /* towards each end */
     struct report_refusal refusal;  /* the first */
     /* of RPCs of which nothing was sent again: the server took a second and more, while packets

@@ -42,6 +42,28 @@ class Lossy(ConversationTest):
             self.assertIn('no Nak was seen', cause['against'])
 
 
+    def test_at_once(self):
+        """All wait for what was lost at the same time: that counts once in the cost, and not in the sum that the text has."""
+        def talk(c, _):
+            all_ones = [rule_talk.Conversation(c.packets, number=number, clock=c.clock, hosts=('192.0.2.11', rule_talk.SERVER))
+                        for number in range(1, 9)]
+            waiting = []
+            for one in all_ones:
+                one.null()
+                waiting.append((one, one.call(rule_talk.NULL), c.packets.pop(), c.packets[-1]))
+            c.clock.now += 2 * SECOND
+            for one, xid, ack, call in waiting:
+                c.packets += [packet._replace(time_ns=c.clock.tick()) for packet in (call, ack)]
+                one.reply(xid)
+            for one in all_ones:
+                one.null()
+        cause, = self.report(talk)['causes']
+        self.assertEqual((cause['cause'], cause['count']), ('lost-to-server', 8))
+        self.assertAlmostEqual(cause['cost_ns'], 2 * SECOND, delta=SECOND // 100)
+        self.assertIn('16.0', cause['text'])
+        self.assertIn('2.000 s where what overlaps counts once', cause['text'])
+
+
 class Responses(ConversationTest):
     def test_asked_again(self):
         """The second of three responses to a Read is lost, and the server asks for it and the third again: at once, where the
