@@ -303,7 +303,7 @@ static void slow_server_too(struct report *r, const struct slow_sum *sum,
              in_all(slow, time), mostly_unacked(slow) ? "Call" : "Call's arrival", no_rdma(slow));
     stood_still = doubt_what_stood_still(slow, still, cause);
     doubted = stood_still || lost;
-    if (!stood_still && lost)
+    if (!stood_still && lost && !may_be_lost(r, slow))
         snprintf(
             cause->against, sizeof(cause->against),
             "packets were lost, or are not in the capture: some of this may come from what was "

@@ -88,6 +88,24 @@ class Unseen(ConversationTest):
                 self.assertIn('without anything being lost', cause['text'])
                 self.assertNotIn('against', cause)
 
+    def test_reply_lost_beside_a_loss(self):
+        """Likewise where losses were seen, too."""
+        def talk(c, _):
+            for number in range(60):
+                c.null()
+                if number == 20:
+                    xid = c.call(rule_talk.NULL)
+                    pass_by(c, 4 * SECOND)
+                    c.reply(xid)
+                if number == 40:
+                    xid = c.call(rule_talk.NULL)
+                    c.acknowledge_late(SECOND // 2)
+                    c.reply(xid)
+        causes = {one['cause']: one for one in self.report(talk)['causes']}
+        self.assertEqual(set(causes), {'slow-server', 'lost-to-server'})
+        self.assertEqual(causes['slow-server']['confidence'], 'medium')
+        self.assertIn('this one may have been lost before the place of capture', causes['slow-server']['against'])
+
     def test_capture_ends_within_recovery(self):
         """What Naks ask for is sent often, and answered in part. When it came again once more after 2.2 s the capture ends: its
         receiver did not fall silent. It did if it answers nothing four times."""
