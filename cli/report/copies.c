@@ -9,11 +9,12 @@
 #include "times.h"
 
 enum {
-    FIRST = 4096,        /* packets of which each is looked at; */
+    FIRST = 2048,        /* packets of which each is looked at; */
     AGAIN = 64,          /* packets that are sent again make it look at */
     MOST = 1 << 18,      /* so many more */
     BYTES = 64,          /* of the payload that a packet is known by */
-    SEEN = 1 << 16,      /* that can be known again: 1.5 MiB */
+    FEW_SEEN = 1 << 13,  /* that can be known again: 192 KiB; */
+    SEEN = 1 << 16,      /* once many were sent again: 1.5 MiB */
     TIMES = 1 << 13,     /* that are enough */
     TIMES_LEAST = 32,    /* and that are needed */
     SPREAD_PART = 8,     /* of the time between, by which it may differ */
@@ -28,8 +29,9 @@ struct report_copies {
     struct seen {
         uint64_t key;
         int64_t time_ns;
-        uint16_t id;             /* IPv4's: what is sent again has another one, or none */
-    } * seen;                    /* by key % SEEN; the latest of each place */
+        uint16_t id; /* IPv4's: what is sent again has another one, or none */
+    } * seen;        /* by key % places; the latest of each place */
+    size_t places;
     uint64_t left;               /* packets that it still wants */
     uint64_t again;              /* that were sent again, so far */
     uint64_t kept;               /* in `seen`, since fewer are, for none of them came again */
@@ -46,7 +48,8 @@ struct report_copies *report_copies_new(void)
     struct report_copies *copies = g_new0(struct report_copies, 1);
 
     copies->left = FIRST;
-    copies->seen = g_new0(struct seen, SEEN);
+    copies->places = FEW_SEEN;
+    copies->seen = g_new0(struct seen, copies->places);
     return copies;
 }
 
@@ -60,17 +63,18 @@ void report_copies_free(struct report_copies *copies)
 static void forget(struct report_copies *copies)
 {
     copies->kept = 0;
-    for (size_t i = 0; i < SEEN; i++)
+    for (size_t i = 0; i < copies->places; i++)
         copies->seen[i] = (struct seen){0};
 }
 
 static void note(struct report_copies *copies, const struct fingerprint *print, int64_t time_ns)
 {
-    struct seen *seen = &copies->seen[print->low % SEEN];
+    struct seen *seen = &copies->seen[print->low % copies->places];
 
     if (seen->key != print->high || seen->id != print->id) {
         *seen = (struct seen){print->high, time_ns, print->id};
-        if (++copies->kept >= SEEN && copies->n == 0) { /* they come again later than that many */
+        if (++copies->kept >= copies->places &&
+            copies->n == 0) { /* they come again later than that many */
             copies->thinned++;
             forget(copies);
         }
@@ -107,6 +111,8 @@ bool report_copies_again(struct report_copies *copies)
     if (++copies->again != AGAIN || copies->n == TIMES || copies->several)
         return false;
     if (copies->left == 0) { /* others passed since, as if it began with the next */
+        copies->places = SEEN;
+        copies->seen = g_renew(struct seen, copies->seen, copies->places);
         forget(copies);
         copies->any = false;
         copies->n = copies->forward = 0;
@@ -131,7 +137,7 @@ static uint64_t alone(const struct report_copies *copies, int64_t apart_ns, uint
     uint64_t n = 0;
 
     *last = 0;
-    for (size_t i = 0; i < SEEN; i++) {
+    for (size_t i = 0; i < copies->places; i++) {
         const struct seen *one = &copies->seen[i];
 
         if (one->key == 0 || one->time_ns < from_ns)
