@@ -19,7 +19,7 @@ static double ms(int64_t ns)
 
 /* What depends on which of a packet and its answer was first, or on the time between them: nothing
  * of it is known where answers are not put behind what they answer. */
-static bool by_order(enum report_cause_id id)
+static bool by_order(const struct report_cause *cause)
 {
     static const bool which[N_CAUSES] = {
         [CAUSE_BLACK_HOLE] = true,
@@ -38,11 +38,19 @@ static bool by_order(enum report_cause_id id)
         [CAUSE_JUMPED] = true,
     };
 
-    return which[id];
+    return which[cause->id];
 }
 
-/* Likewise, on which of two packets alike was sent, and which is a copy of the capture's. */
-static bool by_copies(enum report_cause_id id)
+/* The copies of another capture's: each packet counts once. */
+static bool known(const struct report_connection *c)
+{
+    return (c->has_path[0] && c->path[0].apart_ns > 0) ||
+           (c->has_path[1] && c->path[1].apart_ns > 0);
+}
+
+/* Likewise, on which of two packets alike was sent, and which is a copy of the capture's: but on
+ * connections of which that is known (TCP's IP IDs), and where each counts once. */
+static bool by_copies(const struct report_cause *cause)
 {
     static const bool which[N_CAUSES] = {
         [CAUSE_LOST_TO_SERVER] = true,     [CAUSE_LOST_TO_CLIENT] = true, [CAUSE_LOST] = true,
@@ -50,11 +58,11 @@ static bool by_copies(enum report_cause_id id)
         [CAUSE_NFS_DELAY] = true,          [CAUSE_NFS_GRACE] = true,
     };
 
-    return which[id] || by_order(id);
+    return (which[cause->id] || by_order(cause)) && !(cause->of && known(cause->of));
 }
 
 /* Takes them back. `told`: their names, each once. */
-static void take_back(struct report *r, bool (*depends)(enum report_cause_id), GString *told)
+static void take_back(struct report *r, bool (*depends)(const struct report_cause *), GString *told)
 {
     bool named[N_CAUSES] = {false};
     unsigned left = 0;
@@ -62,7 +70,7 @@ static void take_back(struct report *r, bool (*depends)(enum report_cause_id), G
     for (unsigned i = 0; i < r->n_causes; i++) {
         enum report_cause_id id = r->causes[i].id;
 
-        if (!depends(id)) {
+        if (!depends(&r->causes[i])) {
             r->causes[left++] = r->causes[i];
             continue;
         }
