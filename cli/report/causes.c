@@ -151,15 +151,15 @@ static void threshold(struct report *r, const struct report_connection *c)
     struct report_cause *cause;
 
     if (c->messages == 0 || least > SMALL ||
-        c->trouble.small_in_chunks * 100 < c->messages * SHARE ||
+        c->trouble->small_in_chunks * 100 < c->messages * SHARE ||
         rpcrdma_threshold_assumed(&c->pub, 0) || rpcrdma_threshold_assumed(&c->pub, 1))
         return;
     cause = report_cause_add(r, CAUSE_THRESHOLD, CONFIDENCE_MEDIUM);
-    cause->rpcs = c->trouble.small_in_chunks;
+    cause->rpcs = c->trouble->small_in_chunks;
     snprintf(cause->text, sizeof(cause->text),
              "The inline threshold of connection %u is %u bytes: %" PRIu64 " of its %" PRIu64
              " messages took RDMA that 4096 would have sent inline.",
-             (unsigned)c->pub.number, (unsigned)least, c->trouble.small_in_chunks, c->messages);
+             (unsigned)c->pub.number, (unsigned)least, c->trouble->small_in_chunks, c->messages);
 }
 
 static size_t mib(const struct report *r)
@@ -248,7 +248,7 @@ static void explained(const struct report *r, struct lacking *lacks)
     g_hash_table_iter_init(&each, r->connections);
     while (g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *c = one;
-        const struct report_unanswered *own = c->trouble.unanswered;
+        const struct report_unanswered *own = c->trouble->unanswered;
         uint64_t of = own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
 
         if (of == 0 || report_sent_again(r, c) || report_one_way(c))
@@ -399,7 +399,7 @@ static void causes_of(struct report *r, const struct report_connection *c)
 
 enum report_keep report_judge(struct report *r, const struct report_connection *c)
 {
-    const struct report_trouble *trouble = &c->trouble;
+    const struct report_trouble *trouble = c->trouble;
     const struct rpcrdma_silence *silence = c->pub.life.silence;
 
     r->n_causes = 0;

@@ -24,11 +24,11 @@ static bool disturbed(const struct rpcrdma_path *path, uint64_t frame, int64_t w
 static bool began_before(const struct report *r, const struct report_connection *c,
                          int64_t waited_ns)
 {
-    const struct report_begun *begun = &c->trouble.begun;
+    const struct report_begun *begun = &c->trouble->begun;
 
     return begun->replies > 0 && waited_ns >= r->slow_ns &&
            time_less(c->pub.first_time_ns, r->pipeline->clock.start_ns) < SECOND &&
-           c->trouble.missed[0].pieces + c->trouble.missed[1].pieces == 0 && c->has_path[0] &&
+           c->trouble->missed[0].pieces + c->trouble->missed[1].pieces == 0 && c->has_path[0] &&
            c->has_path[1] && !report_one_way(c) &&
            !disturbed(&c->path[0], begun->frame, waited_ns) &&
            !disturbed(&c->path[1], begun->frame, waited_ns) &&
@@ -37,7 +37,7 @@ static bool began_before(const struct report *r, const struct report_connection 
 
 static void tell(struct report *r, const struct report_connection *c, int64_t waited_ns)
 {
-    const struct report_begun *begun = &c->trouble.begun;
+    const struct report_begun *begun = &c->trouble->begun;
     uint64_t n = begun->replies;
     struct report_cause *cause;
 
@@ -64,7 +64,7 @@ void causes_of_before(struct report *r)
 
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
-        int64_t waited_ns = time_less(c->trouble.begun.first_ns, c->pub.first_time_ns);
+        int64_t waited_ns = time_less(c->trouble->begun.first_ns, c->pub.first_time_ns);
 
         if (began_before(r, c, waited_ns))
             tell(r, c, waited_ns);

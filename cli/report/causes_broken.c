@@ -33,7 +33,7 @@ static int ended_by(const struct report_connection *was)
 
 static bool unanswered(const struct report_connection *was)
 {
-    const struct report_unanswered *own = was->trouble.unanswered;
+    const struct report_unanswered *own = was->trouble->unanswered;
 
     return report_unanswered(was) > own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
 }
@@ -60,7 +60,7 @@ static bool goes_on(const struct report_connection *was, const struct report_con
         broken_ns(was) > c->pub.first_time_ns || /* they were side by side */
         report_end_told(was) || report_one_way(was) || report_one_way(c))
         return false;
-    return c->trouble.resent > 0 ||
+    return c->trouble->resent > 0 ||
            (a->has_xid && b->has_xid && rpcrdma_xids_go_on(a->last_xid, b->first_xid));
 }
 
@@ -70,8 +70,8 @@ static bool broke(const struct report *r, const struct report_connection *was,
                   const struct report_connection *c)
 {
     return goes_on(was, c) && away_ns(was, c) < SECOND && !report_held_again(r, c) &&
-           (c->trouble.resent > 0 || (was->pub.life.ended != RPCRDMA_ENDED_NOT &&
-                                      (ended_by(was) == BY_SERVER || unanswered(was))));
+           (c->trouble->resent > 0 || (was->pub.life.ended != RPCRDMA_ENDED_NOT &&
+                                       (ended_by(was) == BY_SERVER || unanswered(was))));
 }
 
 bool report_broke_before(const struct report *r, const struct report_connection *c)
@@ -127,7 +127,7 @@ static void add(struct breaks *sum, const struct report_connection *was,
     }
     sum->n++;
     sum->by[ended_by(was)]++;
-    sum->resent += c->trouble.resent;
+    sum->resent += c->trouble->resent;
     sum->away_ns = time_plus(sum->away_ns, away_ns(was, c));
 }
 

@@ -56,7 +56,7 @@ void causes_of_forgotten(struct report *r, const struct report_connection *c)
     if (!report_stale(&c->pub) || !next || report_refused(&next->pub))
         return; /* `connection-refused` tells, or the next one does */
     was = forgotten(r, c);
-    if (!was || report_end_told(was) || next->trouble.resent > 0)
+    if (!was || report_end_told(was) || next->trouble->resent > 0)
         return; /* or Calls were sent again: connection-failed tells */
     since_ns = was->pub.last_time_ns;
     until_ns = next->pub.first_time_ns;

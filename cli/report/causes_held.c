@@ -17,7 +17,7 @@ static const char too_large[] =
 
 bool report_waited_for_data(const struct report_connection *c)
 {
-    const struct report_hung *hung = &c->trouble.hung[1];
+    const struct report_hung *hung = &c->trouble->hung[1];
     int server = report_server_end(&c->pub);
     const struct rpcrdma_path *path = &c->path[server];
 
@@ -29,7 +29,7 @@ bool report_waited_for_data(const struct report_connection *c)
 /* All of the client's Calls that were not answered had been acknowledged. */
 static bool has_held(const struct report_connection *c)
 {
-    const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
+    const struct report_unanswered *own = &c->trouble->unanswered[REPORT_FORWARD];
     const struct rpcrdma_silence *silence = c->pub.life.silence;
 
     return own->held > 0 && own->held >= own->calls && !report_never_set_up(c) &&
@@ -47,7 +47,7 @@ static bool closed_on_held(const struct report_connection *c)
 /* What is older than Calls that were answered says nothing of how the connection ended. */
 bool report_server_held(const struct report_connection *c)
 {
-    const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
+    const struct report_unanswered *own = &c->trouble->unanswered[REPORT_FORWARD];
 
     return !report_end_told(c) && closed_on_held(c) && own->last_held > 0 &&
            own->last_held >= own->last_calls && own->held > own->explained;
@@ -55,15 +55,15 @@ bool report_server_held(const struct report_connection *c)
 
 bool report_held_again(const struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
+    const struct report_connection *from = report_numbered(r, c->trouble->resent_from);
 
-    return from && c->trouble.resent_after_ns >= SECOND && closed_on_held(from);
+    return from && c->trouble->resent_after_ns >= SECOND && closed_on_held(from);
 }
 
 const char *report_maybe_too_large(const struct report_connection *from)
 {
-    const struct report_unanswered *own = &from->trouble.unanswered[REPORT_FORWARD];
-    const struct report_trouble *trouble = &from->trouble;
+    const struct report_unanswered *own = &from->trouble->unanswered[REPORT_FORWARD];
+    const struct report_trouble *trouble = from->trouble;
     int client = 1 - report_server_end(&from->pub);
 
     if (trouble->offered == 0 || trouble->offered_since_ns > own->since_ns ||
@@ -82,9 +82,9 @@ static const char still_waits[] =
 
 static bool waits_for_data(const struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *before = report_numbered(r, c->trouble.resent_from);
+    const struct report_connection *before = report_numbered(r, c->trouble->resent_from);
 
-    return before && before->trouble.asked_frame != 0;
+    return before && before->trouble->asked_frame != 0;
 }
 
 static const char *maybe_not(const struct report *r, const struct report_connection *from)
@@ -114,7 +114,7 @@ static void blame(struct report_cause *cause, const char *maybe)
 
 bool causes_of_held_calls(struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
+    const struct report_connection *from = report_numbered(r, c->trouble->resent_from);
     const struct report_unanswered *own;
     const char *maybe;
     struct report_cause *cause;
@@ -122,14 +122,14 @@ bool causes_of_held_calls(struct report *r, const struct report_connection *c)
 
     if (!report_held_again(r, c))
         return false;
-    own = &from->trouble.unanswered[REPORT_FORWARD];
+    own = &from->trouble->unanswered[REPORT_FORWARD];
     maybe = maybe_not(r, from);
     /* those that were sent again had no answer, whatever the capture lacks */
-    held = MIN(own->held, c->trouble.resent);
+    held = MIN(own->held, c->trouble->resent);
     cause = report_cause_add(r, CAUSE_UNANSWERED, maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
     cause->held = true;
     cause->rpcs = held;
-    cause->time_ns = c->trouble.resent_after_ns;
+    cause->time_ns = c->trouble->resent_after_ns;
     cause->frame = own->frame;
     snprintf(cause->text, sizeof(cause->text),
              "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
@@ -137,7 +137,7 @@ bool causes_of_held_calls(struct report *r, const struct report_connection *c)
              "connection %u, %.1f s after the first sending.",
              held, plural(held), (unsigned)from->pub.number, held == 1 ? "it" : "them",
              held == 1 ? "it" : "them", (unsigned)c->pub.number,
-             report_seconds(c->trouble.resent_after_ns));
+             report_seconds(c->trouble->resent_after_ns));
     blame(cause, maybe);
     return true;
 }
@@ -169,7 +169,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     struct report_cause one = *all[0];
     const struct report_cause *longest = report_causes_longest(all, n);
     const char *maybe = one.against[0] ? one.against : NULL;
-    uint32_t first = one.of->trouble.resent_from;
+    uint32_t first = one.of->trouble->resent_from;
     guint clients;
 
     if (n < 2)
@@ -178,7 +178,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     for (guint i = 1; i < n; i++) {
         if (!maybe || strcmp(all[i]->against, maybe) != 0)
             maybe = NULL;
-        first = MIN(first, all[i]->of->trouble.resent_from);
+        first = MIN(first, all[i]->of->trouble->resent_from);
     }
     clients = report_causes_hosts(all, n, false);
     one.connections = report_causes_connections(all, n);
@@ -253,19 +253,19 @@ static bool answered_in_vain(const struct rpcrdma_silence *client)
 /* Each of its Calls without Reply has one that was sent, or came from a client that is gone. */
 static bool all_answered(const struct report_connection *from)
 {
-    const struct report_unanswered *own = &from->trouble.unanswered[REPORT_FORWARD];
+    const struct report_unanswered *own = &from->trouble->unanswered[REPORT_FORWARD];
 
     return own->calls > 0 && own->calls == own->gone;
 }
 
 const char *report_maybe_held(const struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
+    const struct report_connection *from = report_numbered(r, c->trouble->resent_from);
     int server = from ? report_server_end(&from->pub) : 0;
 
     if (report_one_way(c) || (from && report_one_way(from)))
         return "one direction only was captured: the server may not have answered";
-    if (from && from->trouble.asked_frame != 0 && has_held(from))
+    if (from && from->trouble->asked_frame != 0 && has_held(from))
         return "the server had them, and asked for data, none of which came to the place of "
                "capture: the way from the client may only have lost large packets (an MTU black "
                "hole)";
@@ -279,7 +279,7 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
     if (from && (answered_in_vain(&from->pub.life.silence[1 - server]) || all_answered(from)))
         return NULL;
     if (from && from->has_path[server] && from->path[server].retransmitted == 0 &&
-        !from->pub.life.silence[server].probes && c->trouble.resent_after_ns >= REPORT_RESEND_NS)
+        !from->pub.life.silence[server].probes && c->trouble->resent_after_ns >= REPORT_RESEND_NS)
         return "nothing was retransmitted on it before: the capture lacks packets, and the server "
                "may have had them, and not have answered";
     if (from && from->has_path[server] && !from->path[server].acknowledged &&

@@ -49,7 +49,7 @@ static bool large_stuck(const struct report_connection *c, int to_server)
 /* ... and RPCs that move large packets towards that end were not answered. */
 static bool hangs(const struct report_connection *c, int to_server)
 {
-    return large_stuck(c, to_server) && c->trouble.hung[to_server].bytes >= largest(c);
+    return large_stuck(c, to_server) && c->trouble->hung[to_server].bytes >= largest(c);
 }
 
 /* They are lost before the place of capture: a Nak asks for them, and only what is behind them
@@ -58,14 +58,14 @@ static bool hangs(const struct report_connection *c, int to_server)
 static bool lost_before(const struct report_connection *c, int to_server)
 {
     return stuck(c, to_server) && c->path[end_of(c, to_server)].lost_before > 0 &&
-           c->trouble.hung[to_server].bytes >= REPORT_LARGE;
+           c->trouble->hung[to_server].bytes >= REPORT_LARGE;
 }
 
 /* What its RPCs move is not known: their Calls were cut. */
 static bool sizes_cut(const struct report_connection *c, int to_server)
 {
-    return c->trouble.hung[to_server].rpcs == 0 &&
-           (c->rpcs == 0 || c->trouble.unanswered[REPORT_FORWARD].calls > 0);
+    return c->trouble->hung[to_server].rpcs == 0 &&
+           (c->rpcs == 0 || c->trouble->unanswered[REPORT_FORWARD].calls > 0);
 }
 
 /* A small one behind these arrived, while they did not: that connection alone shows it (TCP). */
@@ -95,7 +95,7 @@ static bool held_behind(const struct report *r, const struct report_connection *
 static bool small_alone(const struct report_connection *c, int to_server)
 {
     bool small =
-        c->passed[to_server] > 0 || (to_server ? c->trouble.unanswered[REPORT_FORWARD].held > 0
+        c->passed[to_server] > 0 || (to_server ? c->trouble->unanswered[REPORT_FORWARD].held > 0
                                                : c->pub.life.established_frame > 0 && c->rpcs > 0);
 
     return hangs(c, to_server) && small && c->passed[to_server] < largest(c);
@@ -112,7 +112,7 @@ static bool hung_before(const struct report *r, const struct report_connection *
 /* An RPC without a Reply asks for that towards this end. */
 static bool asks(const struct report_connection *c, int to_server)
 {
-    const struct report_trouble *trouble = &c->trouble;
+    const struct report_trouble *trouble = c->trouble;
     uint32_t bytes = MAX(trouble->hung[to_server].bytes, to_server ? 0 : trouble->offered);
 
     return bytes >= REPORT_LARGE && c->has_path[0] && c->has_path[1] && !report_one_way(c);
@@ -159,7 +159,7 @@ static bool vanished_behind(const struct report *r, const struct report_connecti
     const struct rpcrdma_path *asked = &c->path[end_of(c, !to_server)];
 
     return previous && stuck(c, !to_server) && asked->served_timeouts >= TIMES &&
-           c->trouble.hung[to_server].rpcs == 0 && c->answers.first_ns > 0 &&
+           c->trouble->hung[to_server].rpcs == 0 && c->answers.first_ns > 0 &&
            c->passed[to_server] >= REPORT_LARGE &&
            (vanishes(previous, to_server) || vanishes_beside(r, previous, to_server));
 }
@@ -190,7 +190,7 @@ static int64_t last_ns(const struct report_connection *c, int to_server)
 {
     if (passed_by(c, to_server) || came_smaller(c, to_server))
         return c->path[end_of(c, to_server)].small_ns;
-    if (c->trouble.hung[to_server].rpcs == 0 && c->answers.first_ns > 0 &&
+    if (c->trouble->hung[to_server].rpcs == 0 && c->answers.first_ns > 0 &&
         (large_stuck(c, to_server) || stuck(c, !to_server)))
         return c->answers.first_ns;
     return c->pub.life.ended != RPCRDMA_ENDED_NOT ? c->pub.life.ended_ns : c->pub.last_time_ns;
@@ -199,9 +199,9 @@ static int64_t last_ns(const struct report_connection *c, int to_server)
 /* What hung, or waits for what it offers room for. */
 static struct report_hung hung_of(const struct report_connection *c, int to_server)
 {
-    const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
+    const struct report_unanswered *own = &c->trouble->unanswered[REPORT_FORWARD];
     const struct rpcrdma_path *path = &c->path[end_of(c, to_server)];
-    struct report_hung hung = c->trouble.hung[to_server];
+    struct report_hung hung = c->trouble->hung[to_server];
 
     if (came_smaller(c, to_server) || (hung.rpcs == 0 && passed_by(c, to_server)))
         hung = (struct report_hung){.rpcs = came_smaller(c, to_server) ? 0 : own->calls,
@@ -209,7 +209,7 @@ static struct report_hung hung_of(const struct report_connection *c, int to_serv
                                     .since_ns = path->small_since_ns};
     else if (hung.rpcs == 0)
         hung = (struct report_hung){
-            .rpcs = own->calls, .frame = own->frame, .since_ns = c->trouble.offered_since_ns};
+            .rpcs = own->calls, .frame = own->frame, .since_ns = c->trouble->offered_since_ns};
     return hung;
 }
 
@@ -322,7 +322,7 @@ static void mark(const struct report *r, struct report_connection *c, int to_ser
 {
     const struct rpcrdma_path *path = &c->path[end_of(c, to_server)];
     bool went_on = (large_stuck(c, to_server) || vanished_behind(r, c, to_server)) &&
-                   c->trouble.hung[to_server].rpcs == 0 && path->lost_before == 0 &&
+                   c->trouble->hung[to_server].rpcs == 0 && path->lost_before == 0 &&
                    (came_smaller(c, to_server) || !passed_by(c, to_server));
 
     c->large_lost[to_server] |= !went_on;

@@ -62,7 +62,7 @@ static const struct report_connection *silent_client(GList *all, const struct to
 {
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
-        const struct report_callback *callback = &c->trouble.callback;
+        const struct report_callback *callback = &c->trouble->callback;
 
         if (callback->frame != 0 && is_of(c, told->server) &&
             callback->since_ns <= told->sum.last_ns &&
@@ -74,7 +74,7 @@ static const struct report_connection *silent_client(GList *all, const struct to
 
 static void tell_silent(struct report_cause *cause, int at, const struct report_connection *c)
 {
-    const struct report_callback *callback = &c->trouble.callback;
+    const struct report_callback *callback = &c->trouble->callback;
     char client[ADDRESS_SIZE], when[40] = "";
 
     client[address_or_name(report_host(&c->pub, false), client)] = '\0';

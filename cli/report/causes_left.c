@@ -14,7 +14,7 @@
  * outstanding then the capture lacks the Replies. */
 static bool was_in_order(const struct report_connection *was, const struct report_connection *c)
 {
-    const struct report_unanswered *own = was->trouble.unanswered;
+    const struct report_unanswered *own = was->trouble->unanswered;
     const struct rpcrdma_life *life = &was->pub.life;
     bool closed =
         (life->ended == RPCRDMA_ENDED_DISCONNECTED || life->ended == RPCRDMA_ENDED_CLOSED) &&
@@ -43,8 +43,8 @@ static struct report_restart stale_answers(const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
 
-    return (struct report_restart){.stale = c->trouble.stale,
-                                   .frame = c->trouble.stale_frame,
+    return (struct report_restart){.stale = c->trouble->stale,
+                                   .frame = c->trouble->stale_frame,
                                    .since_ns = life->down_since_ns,
                                    .until_ns = time_plus(life->down_since_ns, life->down_ns)};
 }
@@ -176,8 +176,8 @@ void causes_of_left(struct report *r, const struct report_connection *c)
     const struct report_restart restart = stale_answers(c);
     struct report_tried tried;
 
-    if (c->trouble.resent > 0 || !life->has_down || life->down_ns < SECOND || before_failed(r, c) ||
-        report_server_was_down(r, c))
+    if (c->trouble->resent > 0 || !life->has_down || life->down_ns < SECOND ||
+        before_failed(r, c) || report_server_was_down(r, c))
         return;
     tried = report_look_attempts(r, report_numbered(r, life->previous));
     if (told_otherwise(r, c, &tried, &restart))

@@ -39,7 +39,7 @@ static bool sent_again(const struct report_connection *was)
     int server = report_server_end(&was->pub);
 
     return was->path[server].retransmitted > 0 &&
-           was->trouble.resent_packets_ns[server] >= was->pub.life.last_call_ns;
+           was->trouble->resent_packets_ns[server] >= was->pub.life.last_call_ns;
 }
 
 /* Its end is not in the client's packets, which an answer to the server's DREQ would be; or it is

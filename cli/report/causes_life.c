@@ -53,7 +53,7 @@ static void lease_ran_out(struct report_cause *cause, const struct report_restar
 static bool half_was_closed(const struct report *r, const struct report_connection *c,
                             const struct report_connection *from)
 {
-    const struct report_trouble *trouble = &c->trouble;
+    const struct report_trouble *trouble = c->trouble;
     GHashTableIter each;
     bool found = false;
     gpointer one;
@@ -89,7 +89,7 @@ struct failure {
 /* Its Calls were sent again on this one. */
 static struct failure look_failure(const struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
+    const struct report_connection *from = report_numbered(r, c->trouble->resent_from);
     struct failure f = {.from = from,
                         .restart = report_restart(r, c),
                         .stuck_ns = client_stuck_ns(from),
@@ -97,8 +97,8 @@ static struct failure look_failure(const struct report *r, const struct report_c
                         .heard = from && heard_to_the_end(from) && !report_waited_for_data(from)};
 
     if (!f.restart.refused && f.stuck_ns == 0 && !f.heard)
-        f.by = report_look_beside(r, c, from, c->trouble.resent_since_ns,
-                                  c->trouble.resent_until_ns, f.others);
+        f.by = report_look_beside(r, c, from, c->trouble->resent_since_ns,
+                                  c->trouble->resent_until_ns, f.others);
     return f;
 }
 
@@ -108,7 +108,7 @@ static bool told_otherwise(struct report *r, const struct report_connection *c,
 {
     if (f->from && report_end_told(f->from)) {
         if (f->restart.refused || f->restart.stale > 0)
-            report_server_restarted(r, &f->restart, c->trouble.resent_after_ns, "");
+            report_server_restarted(r, &f->restart, c->trouble->resent_after_ns, "");
         return true;
     }
     if (causes_of_held_calls(r, c))
@@ -118,7 +118,7 @@ static bool told_otherwise(struct report *r, const struct report_connection *c,
         f->restart.stale == 0 && report_in_storm(r, c))
         return true;
     if (f->from && report_closed_by_server(&f->from->pub) && report_server_was_down(r, c)) {
-        r->causes[r->n_causes - 1].rpcs = c->trouble.resent;
+        r->causes[r->n_causes - 1].rpcs = c->trouble->resent;
         return true;
     }
     return half_was_closed(r, c, f->from) ||
@@ -206,7 +206,7 @@ static bool reset_in_the_end(const struct report_connection *from)
 
     return from->pub.carrier == RPCRDMA_CARRIER_IWARP && life->ended == RPCRDMA_ENDED_RESET &&
            life->ended_by == server && life->silence[server].transmissions >= REPORT_RETRIES &&
-           from->trouble.offered >= REPORT_LARGE;
+           from->trouble->offered >= REPORT_LARGE;
 }
 
 /* What speaks against it; NULL: nothing does. */
@@ -229,7 +229,7 @@ static const char *doubt(const struct report *r, const struct report_connection 
                 "have "
                 "been lost (an MTU black hole: TCP's Acks are in these)";
     if (!maybe && f->from && f->from->pub.carrier == RPCRDMA_CARRIER_IWARP && r->n_cut > 0 &&
-        f->from->trouble.offered == 0 && !forgotten(f->from, c))
+        f->from->trouble->offered == 0 && !forgotten(f->from, c))
         maybe =
             "the Calls were cut: what those without Reply ask for may take large packets, which "
             "alone may be lost (an MTU black hole: TCP's Acks are in these)";
@@ -239,7 +239,7 @@ static const char *doubt(const struct report *r, const struct report_connection 
 static struct report_cause *add_failed(struct report *r, const struct report_connection *c,
                                        const struct failure *f)
 {
-    const struct report_trouble *trouble = &c->trouble;
+    const struct report_trouble *trouble = c->trouble;
     const char *maybe = doubt(r, c, f);
     struct report_cause *cause = report_cause_add(
         r, CAUSE_CONNECTION_FAILED, maybe || f->by.same > 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
@@ -340,7 +340,7 @@ void causes_of_life(struct report *r, const struct report_connection *c)
 {
     const unsigned told = r->n_causes;
 
-    if (c->trouble.resent > 0 && c->trouble.resent_after_ns >= SECOND) /* else nobody noticed */
+    if (c->trouble->resent > 0 && c->trouble->resent_after_ns >= SECOND) /* else nobody noticed */
         connection_failed(r, c);
     causes_of_late_set_up(r, c);
     causes_of_overtaken(r, c);

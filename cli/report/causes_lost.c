@@ -30,8 +30,8 @@ report_resent_on(const struct report *r, const struct report_connection *c, int6
     while (g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *other = one;
 
-        if (other->trouble.resent > 0 && other->trouble.resent_from == c->pub.number &&
-            other->trouble.resent_after_ns >= least_ns)
+        if (other->trouble->resent > 0 && other->trouble->resent_from == c->pub.number &&
+            other->trouble->resent_after_ns >= least_ns)
             return other;
     }
     return NULL;
@@ -97,7 +97,7 @@ static void tell_attempts(const struct report *r, const struct report_connection
 static void tell_lost(const struct report_connection *c, const char *silent, const char *others,
                       struct report_cause *cause)
 {
-    const struct report_unanswered *own = c->trouble.unanswered;
+    const struct report_unanswered *own = c->trouble->unanswered;
     uint64_t explained = own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
     uint64_t without = cause->rpcs - MIN(explained, cause->rpcs);
     char calls[64] = "";

@@ -49,7 +49,7 @@ static void tell_end(const struct report *r, struct report_cause *cause,
                      const struct report_connection *c)
 {
     const struct report_connection *next = report_resent_on(r, c, INT64_MIN);
-    const struct report_trouble *trouble = next ? &next->trouble : NULL;
+    const struct report_trouble *trouble = next ? next->trouble : NULL;
     size_t at = strlen(cause->text);
     struct report_period away;
 

@@ -25,7 +25,7 @@ const struct report_connection *report_overtaken(const struct report *r,
     GHashTableIter each;
     gpointer one;
 
-    if (c->trouble.unanswered[REPORT_FORWARD].calls == 0 || !c->pub.life.has_xid ||
+    if (c->trouble->unanswered[REPORT_FORWARD].calls == 0 || !c->pub.life.has_xid ||
         c->answers.last_ns == 0)
         return NULL;
     g_hash_table_iter_init(&each, r->connections);
@@ -42,7 +42,7 @@ void causes_of_overtaken(struct report *r, const struct report_connection *c)
     if (!next)
         return;
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_HIGH);
-    cause->rpcs = c->trouble.unanswered[REPORT_FORWARD].calls;
+    cause->rpcs = c->trouble->unanswered[REPORT_FORWARD].calls;
     cause->frame = next->pub.first_frame;
     cause->time_ns = time_less(next->pub.first_time_ns, c->answers.last_ns);
     report_cause_lasted(cause, REPORT_FAILED_PATH, c->answers.last_ns, next->pub.first_time_ns);
@@ -55,5 +55,5 @@ void causes_of_overtaken(struct report *r, const struct report_connection *c)
         (unsigned)c->pub.number, report_seconds(cause->time_ns), (unsigned)next->pub.number,
         (unsigned)c->pub.number,
         report_seconds(time_less(c->pub.life.last_call_ns, next->pub.first_time_ns)),
-        c->trouble.unanswered[REPORT_FORWARD].frame);
+        c->trouble->unanswered[REPORT_FORWARD].frame);
 }

@@ -206,7 +206,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     /* or it is a Read request that came again, as its responses were lost */
     cause->frame = a->retransmitted_frame != 0 ? a->retransmitted_frame : back->retransmitted_frame;
     cause->has_lost = true;
-    cause->when = c->trouble.waits_lost[end].when;
+    cause->when = c->trouble->waits_lost[end].when;
     cause->lost = (struct report_lost){loss.naks, loss.timeouts, loss.packets, loss.longest_ns};
     report_tell_lost(&cause->lost, loss.waited_ns, tcp, told);
     if (loss.asked > 0)

@@ -28,7 +28,7 @@ static struct report_cause *add_stalled(struct report *r, const struct report_sl
 static struct report_slow late_acks_of(const struct report *r, const struct report_connection *c,
                                        bool server)
 {
-    const struct report_slow *late = &c->trouble.late[server];
+    const struct report_slow *late = &c->trouble->late[server];
     int end = server ? report_server_end(&c->pub) : 1 - report_server_end(&c->pub);
     const struct rpcrdma_path *path = &c->path[end];
 
@@ -81,14 +81,14 @@ static bool told_of_transfer(const struct report *r, const struct report_connect
                 report_ack_time(c, false, 25) >= REPORT_LONG_ACK_NS;
 
     for (unsigned i = 0; i < r->n_causes; i++)
-        told |= tells_of(&r->causes[i], c, &c->trouble.paused.periods);
+        told |= tells_of(&r->causes[i], c, &c->trouble->paused.periods);
     return told;
 }
 
 static struct report_slow paused_of(const struct report *r, const struct report_connection *c,
                                     bool server)
 {
-    const struct report_slow *own = &c->trouble.paused;
+    const struct report_slow *own = &c->trouble->paused;
 
     (void)server;
     for (int end = 0; end < 2; end++) /* it is told as lost */
@@ -145,7 +145,7 @@ static void paused(struct report *r, struct report_periods *still)
 static struct report_slow sending_of(const struct report *r, const struct report_connection *c,
                                      bool server)
 {
-    const struct report_slow *own = &c->trouble.sending[server];
+    const struct report_slow *own = &c->trouble->sending[server];
     int server_end = report_server_end(&c->pub);
 
     (void)r;

@@ -51,7 +51,7 @@ void report_refusal(struct report_tally *tally, int by, const struct rpcrdma_op 
 /* A Nak behind the connection's end, or one that ended nothing: a late one, damaged or forged. */
 static bool stray(const struct report_connection *c)
 {
-    const struct report_refusal *refusal = &c->trouble.refusal;
+    const struct report_refusal *refusal = &c->trouble->refusal;
     const struct rpcrdma_life *life = &c->pub.life;
 
     return !refusal->terminate && report_unanswered(c) == 0 &&
@@ -63,7 +63,7 @@ static bool stray(const struct report_connection *c)
 bool report_remote_error(const struct report_connection *c)
 {
     enum { CLOSED = 0x2001 }; /* Terminate of MPA: TCP was closed. So may an orderly end be. */
-    const struct report_refusal *refusal = &c->trouble.refusal;
+    const struct report_refusal *refusal = &c->trouble->refusal;
 
     return refusal->frame != 0 && !stray(c) &&
            !(refusal->terminate && refusal->code == CLOSED && report_unanswered(c) == 0);
@@ -71,7 +71,7 @@ bool report_remote_error(const struct report_connection *c)
 
 static int request_of(const struct report_connection *c)
 {
-    const struct report_refusal *refusal = &c->trouble.refusal;
+    const struct report_refusal *refusal = &c->trouble->refusal;
 
     if (refusal->terminate || !c->has_path[refusal->by])
         return refusal->request;
@@ -88,7 +88,7 @@ static bool same_address(const struct report_connection *a, const struct report_
 /* One cause ended both. */
 static bool alike(const struct report_connection *a, const struct report_connection *b)
 {
-    const struct report_refusal *x = &a->trouble.refusal, *y = &b->trouble.refusal;
+    const struct report_refusal *x = &a->trouble->refusal, *y = &b->trouble->refusal;
 
     return report_remote_error(a) && report_remote_error(b) && x->terminate == y->terminate &&
            (x->terminate ? x->code == y->code : x->nak == y->nak) &&
@@ -111,8 +111,8 @@ static void add(struct ended *ended, GList *all, const struct report_connection 
 
         if (next->pub.life.previous == c->pub.number && next->pub.life.has_down)
             away_ns = MAX(away_ns, next->pub.life.down_ns);
-        if (next->trouble.resent > 0 && next->trouble.resent_from == c->pub.number)
-            away_ns = MAX(away_ns, next->trouble.resent_after_ns);
+        if (next->trouble->resent > 0 && next->trouble->resent_from == c->pub.number)
+            away_ns = MAX(away_ns, next->trouble->resent_after_ns);
     }
     ended->connections++;
     ended->calls += report_unanswered(c);
@@ -139,7 +139,7 @@ static const char *role_name(const struct report_connection *c, int end)
 {
     return c->pub.role[end] == RPCRDMA_ROLE_CLIENT   ? "client"
            : c->pub.role[end] == RPCRDMA_ROLE_SERVER ? "server"
-           : end == c->trouble.refusal.by            ? "one end"
+           : end == c->trouble->refusal.by           ? "one end"
                                                      : "other end";
 }
 
@@ -163,7 +163,7 @@ static const char *error_name(const struct report *r, const struct report_refusa
 static void tell_meaning(const struct report_connection *c, char *text, size_t size, char *against,
                          size_t against_size)
 {
-    const struct report_refusal *refusal = &c->trouble.refusal;
+    const struct report_refusal *refusal = &c->trouble->refusal;
     const char *by = role_name(c, refusal->by), *of = role_name(c, 1 - refusal->by);
     enum { PROTECTION = 0x01, TAGGED = 0x11 }; /* layer and type of Terminate */
 
@@ -193,7 +193,7 @@ static void tell_meaning(const struct report_connection *c, char *text, size_t s
 static void remote_error(struct report *r, const struct report_connection *first,
                          const struct ended *ended)
 {
-    const struct report_refusal *refusal = &first->trouble.refusal;
+    const struct report_refusal *refusal = &first->trouble->refusal;
     struct report_cause *cause;
     char calls[80] = "", meaning[128], what[80], which[88];
     /* of those that were not looked at some may have ended so */

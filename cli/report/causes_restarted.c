@@ -79,7 +79,7 @@ static bool session_goes_on(const struct report *r, const struct report_connecti
 static void tell_lost_state(struct report_cause *cause, const struct report_connection *was,
                             const struct report_connection *c, guint survived)
 {
-    const struct report_trouble *trouble = &c->trouble;
+    const struct report_trouble *trouble = c->trouble;
     char tried[96];
 
     tell_not_answered(c, tried, sizeof(tried));
@@ -212,7 +212,7 @@ static void add_down(struct report *r, const struct report_connection *was,
                      const struct report_connection *c, uint64_t attempts, uint64_t unseen)
 {
     const struct rpcrdma_life *ended = &was->pub.life;
-    bool lost = c->trouble.stale > 0;
+    bool lost = c->trouble->stale > 0;
     guint survived = report_survived(r, c, ended->ended_ns, c->pub.first_time_ns);
     bool goes_on = !lost && session_goes_on(r, c, ended->ended_ns);
     bool failed = goes_on || (attempts == 0 && survived > 0 && !lost);
@@ -286,9 +286,9 @@ static bool began_then(const struct report_connection *other, const struct repor
 
 struct report_restart report_restart(const struct report *r, const struct report_connection *c)
 {
-    struct report_restart found = {.since_ns = c->trouble.resent_since_ns,
-                                   .until_ns = c->trouble.resent_until_ns};
-    const struct report_connection *from = report_numbered(r, c->trouble.resent_from);
+    struct report_restart found = {.since_ns = c->trouble->resent_since_ns,
+                                   .until_ns = c->trouble->resent_until_ns};
+    const struct report_connection *from = report_numbered(r, c->trouble->resent_from);
     GHashTableIter each;
     gpointer one;
 
@@ -298,19 +298,19 @@ struct report_restart report_restart(const struct report *r, const struct report
         const struct report_connection *other = one;
 
         if (report_compare_hosts(other, c, true) != 0 ||
-            (other != c && !began_then(other, &c->trouble)))
+            (other != c && !began_then(other, c->trouble)))
             continue;
         if (report_nothing_listened(&other->pub) &&
-            other->pub.first_time_ns <= c->trouble.resent_until_ns) {
+            other->pub.first_time_ns <= c->trouble->resent_until_ns) {
             if (!report_moved(found.known, other))
                 found.refused = true;
             else if (!found.moved || other->pub.number < found.moved->pub.number)
                 found.moved = other;
         }
-        found.stale += other->trouble.stale;
-        if (other->trouble.stale > 0 &&
-            (found.frame == 0 || other->trouble.stale_frame < found.frame))
-            found.frame = other->trouble.stale_frame;
+        found.stale += other->trouble->stale;
+        if (other->trouble->stale > 0 &&
+            (found.frame == 0 || other->trouble->stale_frame < found.frame))
+            found.frame = other->trouble->stale_frame;
     }
     return found;
 }
@@ -320,7 +320,7 @@ struct report_restart report_restart(const struct report *r, const struct report
 static bool state_dropped(struct report *r, guint survived)
 {
     struct report_cause *cause = r->n_causes > 0 ? &r->causes[r->n_causes - 1] : NULL;
-    const struct report_trouble *trouble = &r->about->trouble;
+    const struct report_trouble *trouble = r->about->trouble;
     size_t at = cause ? strlen(cause->text) : 0;
     char why[128];
 
@@ -397,7 +397,7 @@ struct report_cause *report_server_restarted(struct report *r, const struct repo
 bool report_restart_shown(struct report *r, const struct report_connection *c,
                           const struct report_restart *restart)
 {
-    const struct report_trouble *trouble = &c->trouble;
+    const struct report_trouble *trouble = c->trouble;
     struct report_cause *cause;
     char and[160];
 
@@ -418,12 +418,12 @@ bool report_restart_shown(struct report *r, const struct report_connection *c,
 void causes_of_lost_state(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *was = report_numbered(r, c->pub.life.previous);
-    const struct report_restart restart = {.stale = c->trouble.stale,
-                                           .frame = c->trouble.stale_frame,
+    const struct report_restart restart = {.stale = c->trouble->stale,
+                                           .frame = c->trouble->stale_frame,
                                            .since_ns = was ? was->pub.life.ended_ns : 0,
                                            .until_ns = c->pub.first_time_ns};
 
-    if (was && restart.stale > 0 && c->trouble.resent == 0 && !c->pub.life.has_down &&
+    if (was && restart.stale > 0 && c->trouble->resent == 0 && !c->pub.life.has_down &&
         report_closed_by_server(&was->pub))
         report_server_restarted(r, &restart,
                                 time_less(c->pub.first_time_ns, was->pub.life.last_call_ns), "");
@@ -438,7 +438,7 @@ static bool in_order_until_closed(const struct report_connection *was,
     if (!report_one_way(was))
         return !c->pub.life.has_down;
     return was->pub.carrier != RPCRDMA_CARRIER_IWARP &&
-           was->trouble.resent_packets_ns[report_server_end(&was->pub)] <
+           was->trouble->resent_packets_ns[report_server_end(&was->pub)] <
                was->pub.life.last_call_ns;
 }
 
@@ -449,7 +449,7 @@ const struct report_connection *report_left_by_client(const struct report *r,
     const struct report_connection *was = report_numbered(r, life->previous);
     const struct rpcrdma_life *ended = was ? &was->pub.life : NULL;
 
-    if (!was || report_end_told(was) || c->trouble.resent > 0 || !in_order_until_closed(was, c) ||
+    if (!was || report_end_told(was) || c->trouble->resent > 0 || !in_order_until_closed(was, c) ||
         !ended->has_xid || !life->has_xid || !rpcrdma_xids_go_on(ended->last_xid, life->first_xid))
         return NULL; /* or of another mount */
     if ((ended->ended != RPCRDMA_ENDED_DISCONNECTED && ended->ended != RPCRDMA_ENDED_CLOSED &&
@@ -463,7 +463,7 @@ const struct report_connection *report_left_by_client(const struct report *r,
  * connection for that, and asks again on another one. `rpcs-failed` tells. */
 static bool closed_for_an_error(const struct report_connection *c)
 {
-    const struct report_failed *failed = &c->trouble.failed[REPORT_BELOW_NFS];
+    const struct report_failed *failed = &c->trouble->failed[REPORT_BELOW_NFS];
 
     return failed->rpcs > 0 && failed->last_ns >= c->answers.last_ns &&
            time_less(c->pub.life.ended_ns, failed->last_ns) < SECOND;

@@ -26,7 +26,7 @@ bool report_never_set_up(const struct report_connection *c)
 void causes_of_late_set_up(struct report *r, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
-    const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
+    const struct report_unanswered *own = &c->trouble->unanswered[REPORT_FORWARD];
     struct report_cause *cause;
     char without[64] = "";
 

@@ -132,7 +132,7 @@ static struct report_slow own_of(const struct report *r, const struct report_con
                                  bool server)
 {
     (void)r;
-    return c->disturbed ? (struct report_slow){0} : c->trouble.slow_own[server];
+    return c->disturbed ? (struct report_slow){0} : c->trouble->slow_own[server];
 }
 
 /* Of RPCs that what was lost had no part in. */
@@ -145,10 +145,10 @@ static struct report_slow server_slow_apart(const struct report *r,
     if (!c->disturbed)
         return own;
     for (int i = 0; i < 3; i++)
-        report_slow_add(&own, &c->trouble.slow_apart[i]);
-    if (c->trouble.slow_server.rpcs > 0 &&
-        !report_losses_explain(c, &c->trouble.slow_server, 1 - report_server_end(&c->pub)))
-        report_slow_add(&own, &c->trouble.slow_server);
+        report_slow_add(&own, &c->trouble->slow_apart[i]);
+    if (c->trouble->slow_server.rpcs > 0 &&
+        !report_losses_explain(c, &c->trouble->slow_server, 1 - report_server_end(&c->pub)))
+        report_slow_add(&own, &c->trouble->slow_server);
     return own;
 }
 
@@ -188,7 +188,7 @@ static void slow_server_too(struct report *r, const struct report_slow_sum *sum,
 /* A way that is that long explains it, too: `delay` tells of it. */
 static bool way_explains(const struct report *r, const struct report_connection *c)
 {
-    const struct report_slow *reads = &c->trouble.slow_reads;
+    const struct report_slow *reads = &c->trouble->slow_reads;
     bool explains = false;
 
     for (unsigned i = 0; i < r->n_causes; i++) {
@@ -205,8 +205,8 @@ static struct report_slow reads_of(const struct report *r, const struct report_c
                                    bool server)
 {
     (void)server;
-    return c->trouble.slow_reads.rpcs == 0 || way_explains(r, c) ? (struct report_slow){0}
-                                                                 : c->trouble.slow_reads;
+    return c->trouble->slow_reads.rpcs == 0 || way_explains(r, c) ? (struct report_slow){0}
+                                                                  : c->trouble->slow_reads;
 }
 
 static struct report_slow undisturbed_reads_of(const struct report *r,
@@ -240,7 +240,7 @@ static struct report_slow often_of(const struct report *r, const struct report_c
                                    bool server)
 {
     (void)r, (void)server;
-    return c->disturbed ? (struct report_slow){0} : c->trouble.slow_often;
+    return c->disturbed ? (struct report_slow){0} : c->trouble->slow_often;
 }
 
 /* None is slow by itself, but many are for long, and they are what the server did most. */

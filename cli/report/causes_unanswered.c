@@ -30,11 +30,11 @@ bool report_sent_again(const struct report *r, const struct report_connection *c
     while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *other = one;
 
-        found = other->trouble.resent_from == c->pub.number ||
-                (c->trouble.resent > 0 && other->trouble.resent_from == c->trouble.resent_from &&
-                 other->trouble.resent_frame > c->trouble.resent_frame) ||
-                (other->pub.life.previous == c->pub.number && other->trouble.resent > 0 &&
-                 other->trouble.resent >= c->trouble.unanswered[REPORT_FORWARD].calls);
+        found = other->trouble->resent_from == c->pub.number ||
+                (c->trouble->resent > 0 && other->trouble->resent_from == c->trouble->resent_from &&
+                 other->trouble->resent_frame > c->trouble->resent_frame) ||
+                (other->pub.life.previous == c->pub.number && other->trouble->resent > 0 &&
+                 other->trouble->resent >= c->trouble->unanswered[REPORT_FORWARD].calls);
     }
     return found;
 }
@@ -42,7 +42,7 @@ bool report_sent_again(const struct report *r, const struct report_connection *c
 /* The client closed the connection, and asked for what was on it no more. */
 static void given_up(struct report *r, const struct report_connection *c)
 {
-    const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
+    const struct report_unanswered *own = &c->trouble->unanswered[REPORT_FORWARD];
     const struct rpcrdma_life *life = &c->pub.life;
     uint64_t n = own->held - MIN(own->explained, own->held);
     struct report_cause *cause;
@@ -102,7 +102,7 @@ static bool told_as_failed(const struct report *r, const struct report_connectio
 
 static void never_answered(struct report *r, const struct report_connection *c, int direction)
 {
-    const struct report_unanswered *own = &c->trouble.unanswered[direction];
+    const struct report_unanswered *own = &c->trouble->unanswered[direction];
     /* what was under way when the capture ended is not late */
     bool open = c->pub.life.ended == RPCRDMA_ENDED_NOT;
     int64_t until_ns = open ? report_now_ns(r) : c->pub.life.ended_ns;
@@ -244,7 +244,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
 /* Since when the Calls, or callbacks, have none. */
 static int64_t begins_ns(const struct report_cause *cause)
 {
-    const struct report_unanswered *own = cause->of->trouble.unanswered;
+    const struct report_unanswered *own = cause->of->trouble->unanswered;
 
     return own[own[REPORT_REVERSE].frame == cause->frame ? REPORT_REVERSE : REPORT_FORWARD]
         .since_ns;

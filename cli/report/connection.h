@@ -353,7 +353,7 @@ struct report_connection {
     struct rpcrdma_connection pub;
     uint64_t rpcs;
     uint64_t messages; /* Calls and Replies */
-    struct report_trouble trouble;
+    const struct report_trouble *trouble; /* its own, or that nothing was */
     struct report_answers answers;
     enum report_session session;
     /* the most bytes that an RPC moved towards the client, the server, of those that were answered

@@ -119,7 +119,7 @@ static void connection_row(const struct report_connection *c, struct out *out)
         html_put(out, "<td>%.3f</td>", (double)life->down_ns / 1e9);
     else
         out_literal(out, "<td></td>");
-    html_put(out, "<td>%" PRIu64 "</td><td>%u/%u%s</td></tr>\n", c->trouble.resent,
+    html_put(out, "<td>%" PRIu64 "</td><td>%u/%u%s</td></tr>\n", c->trouble->resent,
              (unsigned)c->pub.threshold_call, (unsigned)c->pub.threshold_reply,
              rpcrdma_threshold_assumed(&c->pub, 0) || rpcrdma_threshold_assumed(&c->pub, 1)
                  ? " (assumed)"

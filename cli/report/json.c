@@ -141,9 +141,9 @@ static void connections(struct json *json, const struct report *r)
         json_number(json, KEY(last_frame), c->pub.last_frame);
         json_number(json, KEY(rpcs), c->rpcs);
         json_number(json, KEY(unanswered), report_unanswered(c));
-        json_number(json, KEY(resent), c->trouble.resent);
-        if (c->trouble.resent)
-            json_number(json, KEY(resent_from), c->trouble.resent_from);
+        json_number(json, KEY(resent), c->trouble->resent);
+        if (c->trouble->resent)
+            json_number(json, KEY(resent_from), c->trouble->resent_from);
         json_key(json, KEY(closed)), json_bool(json, c->pub.closed);
         json_key(json, KEY(refused)), json_bool(json, c->pub.rejected);
         for (int end = 0; end < 2; end++) {

@@ -17,10 +17,14 @@
 #include "report/tallies.h"
 #include "times.h"
 
+static const struct report_trouble none;
+
 void report_free_connection(gpointer p)
 {
     struct report_connection *c = p;
 
+    if (c->trouble != &none)
+        g_free((gpointer)(uintptr_t)c->trouble);
     latency_clear(&c->acks);
     latency_clear(&c->client_answers);
     g_free(c);
@@ -229,6 +233,7 @@ static struct report_connection *ending(struct report *r, const struct rpcrdma_c
     if (!r->ending) {
         r->ending = g_new0(struct report_connection, 1);
         r->ending->pub.number = pub->number;
+        r->ending->trouble = &none;
     }
     return r->ending;
 }
@@ -263,10 +268,9 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
     if (t->moved)
         memcpy(c->moved, t->moved, sizeof(c->moved));
     if (t->trouble) {
-        c->trouble = *t->trouble;
-        for (int end = 0; end < 2; end++)
-            t->trouble->missed[end].moments = NULL; /* c owns it */
-        report_missed_end(r, c);
+        c->trouble = t->trouble;
+        report_missed_end(r, c, t->trouble);
+        t->trouble = NULL; /* c owns it */
     }
     if (t->detail) {
         report_timeline_over(r, t->detail);
@@ -342,8 +346,8 @@ static void judge(struct report *r, struct report_connection *c, bool refused)
         keep = REPORT_KEEP_TELLING;
     if (keep != REPORT_KEEP_RECENT)
         report_keep(r, c->pub.life.previous);
-    else if (c->trouble.pinned != 0)
-        unpin(r, c->trouble.pinned);
+    else if (c->trouble->pinned != 0)
+        unpin(r, c->trouble->pinned);
     after_attempts(r, c);
     if (!make_room(r, keep)) { /* as all that are kept are telling */
         if (keep == REPORT_KEEP_RECENT)

@@ -177,7 +177,7 @@ static bool acks_lack(const struct report *r, const struct report_connection *c,
 {
     int64_t once_ns = c->pub.life.silence[end].once_ns;
 
-    return once_ns != 0 && c->trouble.refusal.frame == 0 &&
+    return once_ns != 0 && c->trouble->refusal.frame == 0 &&
            time_less(report_now_ns(r), once_ns) >= report_resend_ns(&c->pub);
 }
 
@@ -215,7 +215,7 @@ static void forget(struct report *r, struct report_missed *m)
 /* What no operation showed. Of TCP: before MPA's frames were found, gaps are none. */
 static int64_t missed_besides(const struct report_connection *c, int end)
 {
-    const struct report_missed *m = &c->trouble.missed[end];
+    const struct report_missed *m = &c->trouble->missed[end];
 
     if (!c->has_path[end])
         return 0;
@@ -224,10 +224,11 @@ static int64_t missed_besides(const struct report_connection *c, int end)
                : (int64_t)(missing(&c->path[end]) - m->missing);
 }
 
-void report_missed_end(struct report *r, struct report_connection *c)
+void report_missed_end(struct report *r, struct report_connection *c,
+                       struct report_trouble *trouble)
 {
     for (int i = 0; i < 2; i++) {
-        struct report_unanswered *without = &c->trouble.unanswered[i];
+        struct report_unanswered *without = &trouble->unanswered[i];
         int64_t calls = (int64_t)to_explain(without);
         int64_t left, more, waited;
         int end = without->caller_end;
@@ -240,7 +241,7 @@ void report_missed_end(struct report *r, struct report_connection *c)
             continue;
         }
         more = missed_besides(c, end);
-        left = CLAMP(calls + 1 - (int64_t)c->trouble.missed[end].pieces - more - without->least, 0,
+        left = CLAMP(calls + 1 - (int64_t)trouble->missed[end].pieces - more - without->least, 0,
                      calls);
         waited = (int64_t)without->waited;
         waited -= CLAMP(more, 0, waited);
@@ -258,6 +259,6 @@ void report_missed_end(struct report *r, struct report_connection *c)
         without->explained = without->calls - without->gone - (uint64_t)left;
         r->under_way += MIN(without->under_way, (uint64_t)left);
     }
-    forget(r, &c->trouble.missed[0]);
-    forget(r, &c->trouble.missed[1]);
+    forget(r, &trouble->missed[0]);
+    forget(r, &trouble->missed[1]);
 }

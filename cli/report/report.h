@@ -347,7 +347,8 @@ static inline int64_t report_resend_ns(const struct rpcrdma_connection *c)
     return c->carrier == RPCRDMA_CARRIER_IWARP ? REPORT_RESEND_TCP_NS : REPORT_RESEND_NS;
 }
 /* How many Calls what is missing explains, now that the connection has ended. */
-void report_missed_end(struct report *report, struct report_connection *connection);
+void report_missed_end(struct report *report, struct report_connection *connection,
+                       struct report_trouble *trouble);
 /* A Call on another one was sent first on that one: a cause may name it. */
 void report_keep(struct report *report, uint32_t number);
 /* The causes are known: what gave way and is named by one counts as not looked at. */

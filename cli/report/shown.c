@@ -35,8 +35,8 @@ static void swap_ends(char *text)
 
 uint64_t report_unanswered(const struct report_connection *c)
 {
-    return c->trouble.unanswered[REPORT_FORWARD].calls +
-           c->trouble.unanswered[REPORT_REVERSE].calls;
+    return c->trouble->unanswered[REPORT_FORWARD].calls +
+           c->trouble->unanswered[REPORT_REVERSE].calls;
 }
 
 void report_phases(const struct report_rpc *rpc, char *text, size_t size)
@@ -70,7 +70,7 @@ const char *report_at_least(const struct report *report)
 
 static uint64_t trouble(const struct report_connection *c)
 {
-    uint64_t n = c->trouble.resent;
+    uint64_t n = c->trouble->resent;
 
     for (int end = 0; end < 2; end++)
         if (c->has_path[end])
@@ -111,7 +111,7 @@ void report_mark_named(struct report *r)
             continue;
         mark(r, c->pub.number);
         mark(r, c->pub.life.previous);
-        mark(r, c->trouble.resent_from);
+        mark(r, c->trouble->resent_from);
         for (guint k = 0; all && k < MIN(all->len, FEW); k++)
             mark(r, g_array_index(all, uint32_t, k));
     }

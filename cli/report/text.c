@@ -201,10 +201,10 @@ static void connections(const struct report *r, struct out *out)
         if (c->pub.life.previous > 0 && c->pub.life.has_down)
             report_line(out, "       in place of connection %u, after %.3f s without any",
                         (unsigned)c->pub.life.previous, (double)c->pub.life.down_ns / 1e9);
-        if (c->trouble.resent > 0)
+        if (c->trouble->resent > 0)
             report_line(out, "       %" PRIu64 " Call%s sent before on connection %u",
-                        c->trouble.resent, c->trouble.resent == 1 ? " was" : "s were",
-                        (unsigned)c->trouble.resent_from);
+                        c->trouble->resent, c->trouble->resent == 1 ? " was" : "s were",
+                        (unsigned)c->trouble->resent_from);
     }
     g_list_free(all);
     if (left_out > 0)
