@@ -37,26 +37,41 @@ struct report_copies {
     uint64_t kept;               /* in `seen`, since fewer are, for none of them came again */
     unsigned thinned;            /* of the packets one of 2^thinned, by their keys */
     uint64_t n, forward;         /* that came again; of these: of the one direction */
-    int64_t times[TIMES];        /* between */
+    int64_t *times;              /* between; as `seen`, NULL where nothing is looked for */
     int64_t since_ns, latest_ns; /* each was looked at */
     uint32_t interface;          /* of the first */
     bool any, several;           /* interfaces: copies are told by them */
 };
+
+static void let_go(struct report_copies *copies)
+{
+    g_clear_pointer(&copies->seen, g_free);
+    g_clear_pointer(&copies->times, g_free);
+    copies->places = 0;
+}
+
+static void begin(struct report_copies *copies, size_t places)
+{
+    let_go(copies);
+    copies->seen = g_new0(struct seen, places);
+    copies->times = g_new(int64_t, TIMES);
+    copies->places = places;
+    copies->kept = copies->n = copies->forward = 0;
+}
 
 struct report_copies *report_copies_new(void)
 {
     struct report_copies *copies = g_new0(struct report_copies, 1);
 
     copies->left = FIRST;
-    copies->places = FEW_SEEN;
-    copies->seen = g_new0(struct seen, copies->places);
+    begin(copies, FEW_SEEN);
     return copies;
 }
 
 void report_copies_free(struct report_copies *copies)
 {
     if (copies)
-        g_free(copies->seen);
+        let_go(copies);
     g_free(copies);
 }
 
@@ -103,6 +118,8 @@ bool report_copies_look(struct report_copies *copies, const struct source_packet
         note(copies, &print, one->packet.time_ns);
     if (copies->n == TIMES || copies->several)
         copies->left = 0;
+    if (copies->left == 0 && (copies->n < TIMES_LEAST || copies->several))
+        let_go(copies);
     return copies->left > 0;
 }
 
@@ -111,11 +128,8 @@ bool report_copies_again(struct report_copies *copies)
     if (++copies->again != AGAIN || copies->n == TIMES || copies->several)
         return false;
     if (copies->left == 0) { /* others passed since, as if it began with the next */
-        copies->places = SEEN;
-        copies->seen = g_renew(struct seen, copies->seen, copies->places);
-        forget(copies);
+        begin(copies, SEEN);
         copies->any = false;
-        copies->n = copies->forward = 0;
     }
     copies->left += MOST;
     return true;
