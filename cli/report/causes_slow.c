@@ -135,6 +135,18 @@ static struct report_slow own_of(const struct report *r, const struct report_con
     return c->disturbed ? (struct report_slow){0} : c->trouble->slow_own[server];
 }
 
+/* RoCE and InfiniBand: what is lost before the place of capture is late there by itself, and what
+ * is sent behind it passes at once. So it explains as many RPCs as packets are missing, and those
+ * whose Replies nothing passed before: here there are many more. */
+static bool too_many_for_losses(const struct report_connection *c, const struct report_slow *slow)
+{
+    enum { LEAST = 5 };
+    uint64_t explained = slow->alone + slow->behind + c->path[1 - report_server_end(&c->pub)].lost;
+
+    return c->pub.carrier != RPCRDMA_CARRIER_IWARP && slow->rpcs >= 2 * explained &&
+           slow->rpcs - explained >= LEAST;
+}
+
 /* Of RPCs that what was lost had no part in. */
 static struct report_slow server_slow_apart(const struct report *r,
                                             const struct report_connection *c, bool server)
@@ -147,7 +159,8 @@ static struct report_slow server_slow_apart(const struct report *r,
     for (int i = 0; i < 3; i++)
         report_slow_add(&own, &c->trouble->slow_apart[i]);
     if (c->trouble->slow_server.rpcs > 0 &&
-        !report_losses_explain(c, &c->trouble->slow_server, 1 - report_server_end(&c->pub)))
+        (!report_losses_explain(c, &c->trouble->slow_server, 1 - report_server_end(&c->pub)) ||
+         too_many_for_losses(c, &c->trouble->slow_server)))
         report_slow_add(&own, &c->trouble->slow_server);
     return own;
 }

@@ -77,6 +77,25 @@ class Elsewhere(ConversationTest):
             slow, = [one for one in self.causes(slow_server, hosts) if one['cause'] == 'slow-server']
             self.assertIn('of which nothing was sent again', slow['text'])
 
+    def test_in_turn(self):
+        """Many RPCs wait for each other at a server that is slow, beside a loss that takes as long: Replies pass meanwhile, which no loss
+        would hold up. Not where they are few, or all come at once."""
+        for n, told in ((12, True), (5, False)):
+            for each_ns in (SECOND // 4, 0):
+                def talk(c, _, n=n, each_ns=each_ns):
+                    c.null()
+                    xid = c.call(rule_talk.NULL)
+                    c.acknowledge_late(2 * SECOND)
+                    c.reply(xid)
+                    waiting = [c.call(rule_talk.NULL) for _ in range(n)]
+                    c.clock.now += SECOND if each_ns else 2 * SECOND
+                    for xid in waiting:
+                        c.clock.now += each_ns
+                        c.reply(xid)
+                causes = [one['cause'] for one in self.report(talk)['causes']]
+                self.assertEqual('slow-server' in causes, told and each_ns > 0, (n, each_ns, causes))
+                self.assertIn('lost-to-server', causes)
+
     def test_both(self):
         """One server, slow to a client that loses Calls long before, and to another."""
         def talk(c, _):
