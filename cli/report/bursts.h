@@ -2,8 +2,8 @@
 #ifndef RPCRDMA_CLI_REPORT_BURSTS_H
 #define RPCRDMA_CLI_REPORT_BURSTS_H
 
-/* RPCs that failed one soon after the other: few of a long capture, and most of what was asked for
- * then. */
+/* RPCs that failed one soon after the other: few of a long capture, and a tenth or more of what was
+ * answered then. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ void report_burst_note(struct report_bursts *bursts, uint64_t before, uint64_t f
                        int64_t time_ns);
 /* Of two connections at about the same time; or else the larger one remains. */
 void report_burst_add(struct report_burst *sum, const struct report_burst *one);
-/* Many failed, of few. */
+/* Ten or more failed, and so many of those that were answered meanwhile. */
 bool report_burst_is_many(const struct report_burst *burst);
 
 #endif

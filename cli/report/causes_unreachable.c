@@ -150,10 +150,10 @@ static void tell_asked(const struct report *r, const struct rpcrdma_net_unresolv
              by, one->requests,
              one->of.family == RPCRDMA_ADDRESS_IPV6 ? "IPv6's neighbor discovery" : "ARP", of,
              one->first_frame, report_seconds(time_less(one->until_ns, one->since_ns)));
-    if (one->answered && !link_local(&one->by))
-        make_sure_alone(r, one->of.family == RPCRDMA_ADDRESS_IPV6 ? "ICMPv6" : "ARP", one->since_ns,
-                        one->until_ns, cause);
-    /* else answers may not be in the capture, or another host asked */
+    if (!one->answered || link_local(&one->by))
+        return; /* answers may not be in the capture, or another host asked */
+    make_sure_alone(r, one->of.family == RPCRDMA_ADDRESS_IPV6 ? "ICMPv6" : "ARP", one->since_ns,
+                    one->until_ns, cause);
 }
 
 static void of_neighbours(const struct report *r, struct report_cause *cause)

@@ -17,13 +17,14 @@
 #include "report/tallies.h"
 #include "times.h"
 
-static const struct report_trouble none;
+/* Of most connections. */
+static const struct report_trouble no_trouble;
 
 void report_free_connection(gpointer p)
 {
     struct report_connection *c = p;
 
-    if (c->trouble != &none)
+    if (c->trouble != &no_trouble)
         g_free((gpointer)(uintptr_t)c->trouble);
     latency_clear(&c->acks);
     latency_clear(&c->client_answers);
@@ -233,7 +234,7 @@ static struct report_connection *ending(struct report *r, const struct rpcrdma_c
     if (!r->ending) {
         r->ending = g_new0(struct report_connection, 1);
         r->ending->pub.number = pub->number;
-        r->ending->trouble = &none;
+        r->ending->trouble = &no_trouble;
     }
     return r->ending;
 }

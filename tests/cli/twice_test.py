@@ -97,7 +97,6 @@ class Twice(ConversationTest):
         self.assertLess(whole, SECOND // 20)
 
 
-
 class Apart(ConversationTest):
     """Two captures of the same packets, merged, where the clock of the second differs."""
 

@@ -12,7 +12,7 @@
 enum {
     SMALL = 536, /* what every path takes: RFC 9293 section 3.7.1 */
     TIMES = 3,   /* retransmission began there so often */
-    SIFTED = 4,  /* large ones that did not arrive, of many */
+    LOST = 4,    /* large ones that did not arrive, of many */
 };
 
 /* What is missing here before the block was lost before the place of capture, unless it comes. */
@@ -25,16 +25,16 @@ static void lost_before(struct flow_delivery *d, uint64_t first)
 }
 
 /* Large ones of which none arrived stand before it, from the one that came in vain on. */
-static bool sifted(const struct flow_delivery *d, const struct transmission *t, uint64_t first)
+static bool larger_lost(const struct flow_delivery *d, const struct transmission *t, uint64_t first)
 {
     int large = 0;
 
-    for (int n = 0; t && t->last < first && large < SIFTED && n < 4 * SIFTED; n++) {
+    for (int n = 0; t && t->last < first && large < LOST && n < 4 * LOST; n++) {
         RPCRDMA_STEP();
         large += t->last - t->first >= SMALL;
         t = transmission_after(d, t);
     }
-    return large >= SIFTED;
+    return large >= LOST;
 }
 
 static bool all_small(const struct rpcrdma_tcp_segment *segment)
@@ -67,7 +67,7 @@ static bool passed_small(const struct flow_delivery *d, const struct rpcrdma_tcp
 
     if (segment->arrived[i].end - segment->arrived[i].first > SMALL)
         return false;
-    return first >= d->rare->begun_next || (all_small(segment) && sifted(d, large, first));
+    return first >= d->rare->begun_next || (all_small(segment) && larger_lost(d, large, first));
 }
 
 static void note_small(struct rare *rare, const struct rpcrdma_tcp_segment *segment,
