@@ -12,8 +12,8 @@
 
 #include "flow/rpc.h"
 #include "pipeline.h"
-#include "report/bursts.h"
-#include "report/periods.h"
+#include "report/collect/bursts.h"
+#include "report/collect/periods.h"
 #include "rpcs/latency.h"
 
 enum {
@@ -87,8 +87,8 @@ struct report_unanswered {
     uint64_t unheard;      /* before anything that answers on this connection was captured */
     uint64_t under_way;    /* when the capture ended, less than a second old */
     bool under_way_silent; /* of one of these the Ack was the connection's last packet */
-    /* What the capture lacks explains so many: see missed.c. How many there are up to one of them,
-     * less what was missing before it, at least; the frame of that one */
+    /* What the capture lacks explains so many: see collect/missed.c. How many there are up to one
+     * of them, less what was missing before it, at least; the frame of that one */
     uint64_t explained, least_frame;
     int64_t least_since_ns;
     uint64_t
@@ -209,7 +209,7 @@ struct report_trouble {
     uint32_t resent_from; /* the other connection */
     uint32_t pinned;      /* while it is not ended: the one it took the place of is kept */
     struct report_failed failed[REPORT_LEVELS];
-    bool told_later; /* its client was, see later.h */
+    bool told_later; /* its client was, see collect/later.h */
     struct report_callback callback;
     struct report_begun begun;
     struct report_hung hung[2]; /* towards the client, the server */
@@ -359,7 +359,7 @@ struct report_connection {
     /* the most bytes that an RPC moved towards the client, the server, of those that were answered
      */
     uint32_t passed[2];
-    bool large_lost[2];          /* towards them: see causes_large.c */
+    bool large_lost[2];          /* towards them: see causes/large.c */
     bool large_cut;              /* likewise, and it went on with smaller ones, or later */
     struct report_pauses pauses; /* none: there were none, or there was no room */
     bool has_path[2];

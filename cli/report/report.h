@@ -3,9 +3,10 @@
 #define RPCRDMA_CLI_REPORT_REPORT_H
 
 /*
- * rpcrdma report: collect.c sums a capture up, slow.c what took long, tally.c each connection,
- * timeline.c by time; causes.c decides by the rules of docs/report.md what made RPCs slow or fail,
- * text.c, json.c and html.c show it. All of it is bounded.
+ * rpcrdma report, in three rooms: collect/ sums a capture up while it is read, and keeps what is
+ * telling of each connection; causes/ decides by the rules of docs/report.md what made RPCs slow or
+ * fail; show/ prints that as text, JSON or HTML. What they have in common is here and in
+ * connection.h. All of it is bounded.
  */
 
 #include <glib.h>
@@ -13,8 +14,8 @@
 #include "flow/rpc.h"
 #include "kernel/kernel.h"
 #include "pipeline.h"
+#include "report/collect/periods.h"
 #include "report/connection.h"
-#include "report/periods.h"
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
 #include "rpcs/latency.h"
@@ -114,7 +115,7 @@ enum report_failure {
     REPORT_FAILED_STALE, /* restarted, as answers show */
 };
 
-/* causes_slow.c */
+/* causes/slow.c */
 void report_slow_add(struct report_slow *sum, const struct report_slow *one);
 
 /* RPCs of one server, on connections that have ended. */
@@ -189,7 +190,7 @@ struct report {
     uint64_t slow_of_all;   /* of those: a second and more, and no part of one is, but all are */
     int64_t slow_of_all_ns; /* the longest of these */
     uint64_t slow_cut;      /* of these: the Call was cut, and no part is known */
-    struct report_jumps jumps; /* see silences.c */
+    struct report_jumps jumps; /* see collect/silences.c */
     /* where the time of the client's RPCs went; of callbacks phases.server_ns is the client's */
     struct rpcrdma_phases spent;
     int64_t spent_stalled_ns;
@@ -198,7 +199,7 @@ struct report {
     uint64_t n_cut;        /* whose are not: the Call was cut within its chunk lists; */
     uint64_t n_apart;      /* or the clocks of the two directions differ by too much */
 
-    struct report_waits *waits; /* see later.h */
+    struct report_waits *waits; /* see collect/later.h */
     GHashTable *errors;         /* status -> struct report_error */
     uint64_t under_way;         /* of all connections, but for what the capture lacks explains */
     bool under_way_silent;
@@ -220,10 +221,10 @@ struct report {
     struct report_let_go let_go;
     struct report_gone *gone; /* the last of these, by number % REPORT_GONE; NULL: none yet */
     struct report_attempts *attempts;
-    GHashTable *opened;          /* see opened.h */
-    struct report_read_alone *reads_alone; /* see reads_alone.h; NULL: none yet */
-    struct report_acked *acked;  /* see acked.h */
-    struct report_copies *copies; /* see copies.h */
+    GHashTable *opened;                    /* see collect/opened.h */
+    struct report_read_alone *reads_alone; /* see causes/reads_alone.h; NULL: none yet */
+    struct report_acked *acked;            /* see collect/acked.h */
+    struct report_copies *copies;          /* see collect/copies.h */
     guint attempts_counted;      /* of those that gave way: causes count them all the same */
     uint32_t n_connections;      /* that there are: the highest number */
     guint twice;                 /* of those: each packet is in the capture twice, ... */
@@ -287,7 +288,7 @@ static inline struct report_bin *report_bin_at(struct report *r, int64_t time_ns
 /* Of the one of that number, which may be new; NULL: more than are counted. */
 struct report_tally *report_tally_of(struct report *report,
                                      const struct rpcrdma_connection *connection);
-/* causes_beside.c: none of the client's Calls was answered in that time. */
+/* causes/beside.c: none of the client's Calls was answered in that time. */
 void report_pause(struct report_pauses *pauses, int64_t since_ns, int64_t until_ns);
 /* Its troubles, which may be new. */
 struct report_trouble *report_trouble(struct report_tally *tally);
@@ -314,16 +315,16 @@ static inline int64_t report_moved_ns(const struct report_moved *moved)
 {
     return time_less(moved->latest_ns, moved->since_ns);
 }
-/* tallies.c: slower than any line that RDMA is used on; ... */
+/* collect/tallies.c: slower than any line that RDMA is used on; ... */
 bool report_moves_slowly(const struct report_moved *moved);
 /* ... what was slow until now counts, if it was so for a while */
 void report_limited_end(struct report_detail *detail, bool to_server);
-/* missed.c: what that operation shows to be missing in what was sent towards this end. */
+/* collect/missed.c: what that operation shows to be missing in what was sent towards this end. */
 bool report_missed_shows(const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 void report_missed(struct report *report, struct report_tally *tally,
                    const struct rpcrdma_connection *connection, int end,
                    const struct rpcrdma_op *op, const struct rpcrdma_path *path);
-/* causes_refused.c: this operation refuses a request of the other end's for good. */
+/* causes/refused.c: this operation refuses a request of the other end's for good. */
 static inline bool report_refuses(const struct rpcrdma_op *op)
 {
     return op->kind == RPCRDMA_OP_TERMINATE ||
@@ -360,7 +361,8 @@ void report_credits(void *context, const struct rpcrdma_connection *connection,
 void report_free_connection(gpointer connection);
 void report_keeping_begin(struct report *report, size_t max_bytes);
 void report_keeping_end(struct report *report);
-/* causes.c: _TELLING, _ONE_WAY, or _RECENT: no cause could name it, alone or with another one. */
+/* causes/causes.c: _TELLING, _ONE_WAY, or _RECENT: no cause could name it, alone or with another
+ * one. */
 enum report_keep report_judge(struct report *report, const struct report_connection *connection);
 /* What was in flight on a connection was so until now: it is over. */
 void report_timeline_over(struct report *report, struct report_detail *detail);

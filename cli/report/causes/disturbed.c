@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whose RPCs may be slow by what is told of already: those of connections of the same two hosts. */
+#include "report/causes/causes.h"
+
+#include <string.h>
+
+/* The one or the other of them, whichever is the server. */
+static const struct rpcrdma_address *host(const struct report_connection *c, bool second)
+{
+    const struct rpcrdma_endpoint *end = c->pub.end;
+    bool swapped = memcmp(&end[0].address, &end[1].address, sizeof(end[0].address)) > 0;
+
+    return &end[second != swapped].address;
+}
+
+static gint by_hosts(gconstpointer a, gconstpointer b)
+{
+    int order = memcmp(host(a, false), host(b, false), sizeof(struct rpcrdma_address));
+
+    return order ? order : memcmp(host(a, true), host(b, true), sizeof(struct rpcrdma_address));
+}
+
+static void add(GTree *hosts, const struct report_connection *c)
+{
+    if (c && !g_tree_lookup(hosts, c))
+        g_tree_insert(hosts, (gpointer)(uintptr_t)c, (gpointer)(uintptr_t)c);
+}
+
+/* Returns whether one is of the whole capture. */
+static bool collect(const struct report *r, GTree *hosts)
+{
+    bool all = false;
+
+    for (unsigned i = 0; i < r->n_causes; i++) {
+        const struct report_cause *cause = &r->causes[i];
+
+        all |= !cause->of;
+        add(hosts, cause->of);
+        for (guint n = 0; cause->connections && n < cause->connections->len; n++)
+            add(hosts, report_numbered(r, g_array_index(cause->connections, uint32_t, n)));
+    }
+    return all;
+}
+
+void report_mark_disturbed(struct report *r)
+{
+    GTree *hosts = g_tree_new(by_hosts);
+    bool all = collect(r, hosts);
+    GHashTableIter each;
+    gpointer one;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (g_hash_table_iter_next(&each, NULL, &one)) {
+        struct report_connection *c = one;
+
+        c->disturbed = !r->slow_told && (all || g_tree_lookup(hosts, c));
+    }
+    g_tree_destroy(hosts);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rules of docs/report.md about RPCs that RPC or RDMA answered with an error, or NFS where its
+ * server could not, and what is said beside the verdict of fewer of these, and of errors of the
+ * protocol. */
+#include "report/causes/causes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "out/address.h"
+#include "plural.h"
+#include "times.h"
+
+enum { SHARE = 10, LEAST = 2 }; /* a tenth; one may be how a client asks what there is */
+
+static const struct {
+    enum report_cause_id cause;
+    const char *failed, *meaning;
+} levels[REPORT_LEVELS] = {
+    [REPORT_BELOW_NFS] = {CAUSE_RPCS_FAILED, "failed at RPC or RDMA level",
+                          ": what they asked for was not carried out."},
+    [REPORT_NFS_FAILED] = {CAUSE_NFS_FAILED, "failed in NFS",
+                           ": the server got them and could not carry them out. Neither the "
+                           "network nor RPC-over-RDMA is at fault."},
+};
+
+/* What the error that is most frequent says of the server, beside that; "". */
+static const char *hint(const struct report_error *most)
+{
+    return most && strcmp(most->name, "AUTH_BADCRED") == 0
+               ? " A server with Linux answers so to a client that its exports do not name: "
+                 "exportfs -v there shows whom they do."
+               : "";
+}
+
+const struct report_error *report_failed_most(const struct report *r, enum report_level level)
+{
+    GList *all = report_errors(r), *one = all;
+    const struct report_error *most = NULL;
+
+    while (one && ((const struct report_error *)one->data)->level != level)
+        one = one->next;
+    if (one)
+        most = one->data;
+    g_list_free(all);
+    return most;
+}
+
+/* "33 of 36 RPCs failed at RPC or RDMA level, most often with PROG_UNAVAIL, first in frame 12" */
+static int tell_failures(const struct report *r, enum report_level level, char *text, size_t size)
+{
+    const struct report_error *most = report_failed_most(r, level);
+    uint64_t failed = r->failed[level];
+    int at = snprintf(text, size, "%" PRIu64 " of %" PRIu64 " RPC%s %s", failed, r->rpcs,
+                      plural(r->rpcs), levels[level].failed);
+
+    if (most)
+        at += snprintf(text + at, size - (size_t)at, ", %s %.60s, first in frame %" PRIu64,
+                       most->count == failed ? "with" : "most often with", most->name, most->frame);
+    return at;
+}
+
+static bool many(uint64_t failed, uint64_t rpcs)
+{
+    return failed > 0 && failed * SHARE >= rpcs && (failed >= LEAST || failed * 2 >= rpcs);
+}
+
+/* Of all, or of a server's, which others' must not hide. */
+static bool many_failed(const struct report *r, enum report_level level)
+{
+    bool found = many(r->failed[level], r->rpcs);
+
+    for (unsigned i = 0; i < r->n_servers && r->n_servers > 1; i++)
+        found = found || many(r->servers[i].failed[level].rpcs, r->servers[i].rpcs);
+    return found;
+}
+
+static void add_failed(struct report_server *one, enum report_level level,
+                       const struct report_failed *failed, uint32_t connection)
+{
+    struct report_failed *sum = &one->failed[level];
+
+    if (failed->rpcs == 0)
+        return;
+    if (sum->rpcs == 0 || failed->frame < sum->frame)
+        sum->frame = failed->frame;
+    sum->since_ns = sum->rpcs == 0 ? failed->since_ns : MIN(sum->since_ns, failed->since_ns);
+    sum->last_ns = sum->rpcs == 0 ? failed->last_ns : MAX(sum->last_ns, failed->last_ns);
+    one->connection[level] = sum->rpcs == 0 ? connection : 0;
+    sum->rpcs += failed->rpcs;
+    report_burst_add(&one->burst[level], &failed->bursts.worst);
+}
+
+void report_served(struct report *r, const struct rpcrdma_connection *c,
+                   const struct report_tally *t)
+{
+    const struct rpcrdma_address *address = report_host(c, true);
+    struct report_server *one = r->servers;
+    unsigned i = 0;
+
+    while (i < r->n_servers && memcmp(&one->address, address, sizeof(*address)) != 0)
+        i++, one++;
+    if (i == REPORT_SERVERS || t->rpcs == 0)
+        return;
+    if (i == r->n_servers)
+        r->servers[r->n_servers++].address = *address;
+    one->rpcs += t->rpcs;
+    for (enum report_level level = 0; level < REPORT_LEVELS && t->trouble; level++)
+        add_failed(one, level, &t->trouble->failed[level], c->number);
+}
+
+/* From the first to the latest, by their share: so long the server did not do what it was asked. */
+static int64_t cost(const struct report_server *one, enum report_level level)
+{
+    const struct report_failed *failed = &one->failed[level];
+    int64_t ns = time_less(failed->last_ns, failed->since_ns);
+
+    return one->rpcs > 0 && ns > 0
+               ? (int64_t)((double)ns * (double)failed->rpcs / (double)one->rpcs)
+               : 0;
+}
+
+/* Where there are several servers. False: it is not so of one of them. */
+static bool tell_servers(struct report *r, enum report_level level)
+{
+    bool told = false;
+
+    for (unsigned i = 0; i < r->n_servers && r->n_servers > 1; i++) {
+        const struct report_server *one = &r->servers[i];
+        const struct report_failed *failed = &one->failed[level];
+        const struct report_error *most =
+            failed->rpcs == r->failed[level] ? report_failed_most(r, level) : NULL;
+        struct report_cause *cause;
+        char who[ADDRESS_SIZE];
+
+        if (!many(failed->rpcs, one->rpcs))
+            continue;
+        told = true;
+        who[address_or_name(&one->address, who)] = '\0';
+        cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
+        cause->of = one->connection[level] ? report_numbered(r, one->connection[level]) : NULL;
+        cause->rpcs = failed->rpcs;
+        cause->time_ns = cost(one, level);
+        cause->frame = failed->frame;
+        snprintf(cause->text, sizeof(cause->text),
+                 "%" PRIu64 " of %" PRIu64 " RPC%s of the server %s %s%s%.60s, first in frame "
+                 "%" PRIu64 "%s%s",
+                 failed->rpcs, one->rpcs, plural(one->rpcs), who, levels[level].failed,
+                 !most                             ? ""
+                 : most->count == r->failed[level] ? ", with "
+                                                   : ", most often with ",
+                 most ? most->name : "", failed->frame, levels[level].meaning, hint(most));
+    }
+    return told;
+}
+
+/* Few of all, but many of what was asked for at one time. */
+static bool is_burst(const struct report_server *one, enum report_level level)
+{
+    return !many(one->failed[level].rpcs, one->rpcs) && report_burst_is_many(&one->burst[level]);
+}
+
+static bool any_burst(const struct report *r, enum report_level level)
+{
+    bool found = false;
+
+    for (unsigned i = 0; i < r->n_servers; i++)
+        found = found || is_burst(&r->servers[i], level);
+    return found;
+}
+
+static void tell_burst(struct report *r, enum report_level level, const struct report_server *one)
+{
+    const struct report_burst *burst = &one->burst[level];
+    const struct report_error *most =
+        one->failed[level].rpcs == r->failed[level] ? report_failed_most(r, level) : NULL;
+    int64_t ns = time_less(burst->last_ns, burst->since_ns);
+    struct report_cause *cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
+    char who[ADDRESS_SIZE];
+
+    who[address_or_name(&one->address, who)] = '\0';
+    cause->of = one->connection[level] ? report_numbered(r, one->connection[level]) : NULL;
+    cause->rpcs = burst->rpcs;
+    cause->time_ns = (int64_t)((double)MAX(ns, 0) * (double)burst->rpcs / (double)burst->of);
+    cause->frame = burst->frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "From %.1f s into the capture on, for %.1f s, %" PRIu64 " of %" PRIu64
+             " RPCs of the server %s %s%s%.60s, first in frame %" PRIu64 "%s%s",
+             report_seconds(time_less(burst->since_ns, r->pipeline->clock.start_ns)),
+             report_seconds(ns), burst->rpcs, burst->of, who, levels[level].failed,
+             most ? ", most often with " : "", most ? most->name : "", burst->frame,
+             levels[level].meaning, hint(most));
+}
+
+static void failures(struct report *r, enum report_level level)
+{
+    const struct report_error *most = report_failed_most(r, level);
+    bool of_servers = tell_servers(r, level);
+    struct report_cause *cause;
+    int at;
+
+    for (unsigned i = 0; i < r->n_servers && (of_servers || !many_failed(r, level)); i++)
+        if (is_burst(&r->servers[i], level))
+            tell_burst(r, level, &r->servers[i]);
+    if (of_servers || !many_failed(r, level))
+        return;
+    cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
+    cause->rpcs = r->failed[level];
+    for (unsigned i = 0; i < r->n_servers; i++)
+        cause->time_ns = MAX(cause->time_ns, cost(&r->servers[i], level));
+    cause->frame = most ? most->frame : 0;
+    at = tell_failures(r, level, cause->text, sizeof(cause->text));
+    snprintf(cause->text + at, sizeof(cause->text) - (size_t)at, "%s%s", levels[level].meaning,
+             hint(most));
+}
+
+void causes_of_failures(struct report *r)
+{
+    for (enum report_level level = 0; level < REPORT_LEVELS; level++)
+        failures(r, level);
+}
+
+void report_failed_too(const struct report *r, char text[REPORT_BESIDE])
+{
+    int at = 0;
+
+    text[0] = '\0';
+    for (enum report_level level = 0; level < REPORT_LEVELS; level++)
+        if (r->failed[level] > 0 && !many_failed(r, level) && !any_burst(r, level)) {
+            at += snprintf(text + at, REPORT_BESIDE - (size_t)at, "%s", at > 0 ? " " : "");
+            at += tell_failures(r, level, text + at, REPORT_BESIDE - (size_t)at);
+            at += snprintf(text + at, REPORT_BESIDE - (size_t)at, ".");
+        }
+}
+
+void report_beside(const struct report *r, char text[REPORT_BESIDE])
+{
+    uint64_t errors = 0;
+    size_t at;
+
+    report_failed_too(r, text);
+    at = strlen(text);
+    for (int id = 0; id < RPCRDMA_RULE_COUNT; id++)
+        if (rpcrdma_rule((enum rpcrdma_rule_id)id)->severity == RPCRDMA_ERROR)
+            errors += r->rules[id];
+    if (errors > 0)
+        snprintf(text + at, REPORT_BESIDE - at,
+                 "%s%" PRIu64 " error%s of the protocol %s found: see rpcrdma check.",
+                 at > 0 ? " " : "", errors, plural(errors), errors == 1 ? "was" : "were");
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Nothing took the place of a connection: an end stopped answering, or attempts to connect got no
+ * answer at all. */
+#include "report/causes/life.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "out/connection.h"
+#include "plural.h"
+#include "times.h"
+
+/* The capture ended before its sender would have given up. */
+static bool under_way(const struct report *r, const struct report_connection *c)
+{
+    const struct rpcrdma_silence *silence = c->pub.life.silence;
+
+    return c->pub.life.ended == RPCRDMA_ENDED_NOT &&
+           MAX(silence[0].in_vain, silence[1].in_vain) < REPORT_RETRIES &&
+           time_less(report_now_ns(r), c->pub.last_time_ns) < SECOND;
+}
+
+const struct report_connection *
+report_resent_on(const struct report *r, const struct report_connection *c, int64_t least_ns)
+{
+    GHashTableIter each;
+    gpointer one;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *other = one;
+
+        if (other->trouble->resent > 0 && other->trouble->resent_from == c->pub.number &&
+            other->trouble->resent_after_ns >= least_ns)
+            return other;
+    }
+    return NULL;
+}
+
+/* What was under way on it was seen on another one: `connection_failed` names it. */
+static bool went_on_elsewhere(const struct report *r, const struct report_connection *c)
+{
+    return report_resent_on(r, c, SECOND) != NULL;
+}
+
+/* Another connection took its place, which attempts that nothing answered did not. */
+static bool was_replaced(const struct report *r, const struct report_connection *c)
+{
+    uint32_t next = c->pub.life.next;
+    const struct report_connection *one = report_numbered(r, next);
+
+    while (one && connection_unanswered(&one->pub) && next < one->pub.life.next) {
+        next = one->pub.life.next;
+        one = report_numbered(r, next);
+    }
+    return next != 0 && !(one && connection_unanswered(&one->pub));
+}
+
+/* What was never answered was sent first then. */
+static int64_t silent_since(const struct report_connection *c)
+{
+    int64_t since_ns = c->pub.first_time_ns;
+
+    for (int end = 0; end < 2; end++)
+        if (c->pub.life.silence[end].transmissions > 0)
+            since_ns = c->pub.life.silence[end].since_ns;
+    return since_ns;
+}
+
+/* Attempts, the last of which is connection c: nothing answered them as long as there was a
+ * capture. */
+static void tell_attempts(const struct report *r, const struct report_connection *c,
+                          const struct report_tried *tried, const char *others,
+                          struct report_cause *cause)
+{
+    int64_t since_ns = tried->first->pub.first_time_ns, last_ns = c->pub.last_time_ns;
+    int64_t until_ns = MAX(report_now_ns(r), last_ns);
+    char told[200], later[64] = "";
+
+    cause->frame = tried->first->pub.first_frame;
+    cause->time_ns = MAX(time_less(until_ns, since_ns), 0);
+    report_cause_lasted(cause, REPORT_FAILED_ATTEMPTS, since_ns, until_ns);
+    report_tell_attempts(tried, tried->first->pub.number, told, sizeof(told));
+    if (time_less(until_ns, last_ns) >= SECOND)
+        snprintf(later, sizeof(later), ", nor in the %.1f s until the capture ended",
+                 report_seconds(time_less(until_ns, last_ns)));
+    snprintf(cause->text, sizeof(cause->text),
+             "%s within %.1f s%s; the last was repeated %u time%s.%s", told,
+             report_seconds(MAX(time_less(last_ns, since_ns), 0)), later,
+             (unsigned)c->pub.life.requests - 1, plural(c->pub.life.requests - 1), others);
+    snprintf(cause->against, sizeof(cause->against), "%s",
+             tried->heard ? "the answers may take another way than the one that was captured"
+                          : "the client may have had them, and not have taken them");
+}
+
+/* An end stopped answering: `silent` tells which. */
+static void tell_lost(const struct report_connection *c, const char *silent, const char *others,
+                      struct report_cause *cause)
+{
+    const struct report_unanswered *own = c->trouble->unanswered;
+    uint64_t explained = own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
+    uint64_t without = cause->rpcs - MIN(explained, cause->rpcs);
+    char calls[64] = "";
+
+    cause->rpcs = without;
+    cause->frame = c->pub.last_frame;
+    report_cause_lasted(cause, REPORT_FAILED_FOR_GOOD,
+                        time_less(c->pub.last_time_ns, cause->time_ns), c->pub.last_time_ns);
+    if (without > 0)
+        snprintf(calls, sizeof(calls), " %" PRIu64 " Call%s had no Reply%s.", without,
+                 plural(without),
+                 own[REPORT_FORWARD].gone + own[REPORT_REVERSE].gone > 0 ? " that arrived" : "");
+    snprintf(cause->text, sizeof(cause->text), "Connection %u failed.%s%s%s%s",
+             (unsigned)c->pub.number, silent,
+             c->pub.life.ended == RPCRDMA_ENDED_NOT ? " Nothing closed it." : "", calls, others);
+    snprintf(cause->against, sizeof(cause->against),
+             "its answers may have been lost, or not captured");
+}
+
+void causes_of_lost(struct report *r, const struct report_connection *c)
+{
+    char silent[REPORT_SILENCE_ROOM], others[REPORT_BESIDE_ROOM] = "";
+    struct report_tried tried;
+    struct report_cause *cause;
+    struct report_beside by;
+    int64_t since_ns;
+
+    /* of attempts the last one tells: only what is before them goes through them */
+    if ((c->pub.life.next != 0 && connection_unanswered(&c->pub)) || was_replaced(r, c))
+        return;
+    tried = report_look_attempts(r, c);
+    since_ns = tried.n > 0 ? tried.first->pub.first_time_ns : silent_since(c);
+    report_tell_silence(r, c, 0, silent, sizeof(silent));
+    if (tried.n == 0 &&
+        (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c) || report_end_told(c)))
+        return;
+    by = report_look_beside(r, c, tried.n > 0 ? NULL : c, since_ns, c->pub.last_time_ns,
+                            others); /* it looks at all */
+    if (by.same + by.others > 0)
+        report_tell_silence(r, c, by.same + by.others, silent, sizeof(silent));
+    cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
+    cause->rpcs = report_unanswered(c);
+    cause->time_ns = MAX(c->pub.last_time_ns - since_ns, 0);
+    if (tried.n > 0)
+        tell_attempts(r, c, &tried, others, cause);
+    else
+        tell_lost(c, silent, others, cause);
+}

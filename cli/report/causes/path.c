@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rules of docs/report.md about the way between the ends: what was lost, refused, copied,
+ * reordered or damaged on it. */
+#include "report/causes/causes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "out/connection.h"
+#include "plural.h"
+#include "times.h"
+
+/* What was sent to a host that died was not lost: what came again since it answered last belongs to
+ * `connection-failed`. */
+static struct rpcrdma_path until_answered(const struct report_connection *c, int end)
+{
+    struct rpcrdma_path path = c->path[end];
+    int64_t ns;
+
+    if (!connection_silent(&c->pub, end, &ns) ||
+        c->pub.life.silence[end].in_vain < REPORT_RETRIES)
+        return path;
+    path.retransmitted = path.answered.retransmitted;
+    path.timeouts = path.answered.timeouts;
+    path.waited_ns = path.answered.waited_ns;
+    path.longest_wait_ns = path.answered.longest_wait_ns;
+    return path;
+}
+
+/* What was sent to an end that stood still was not lost, either: `stalled-end` tells of it. */
+static void leave_out_silence(struct rpcrdma_path *path)
+{
+    uint64_t arrived = path->late_timeouts + path->acked_timeouts + path->served_timeouts;
+
+    path->retransmitted -= MIN(path->silent_again, path->retransmitted);
+    path->timeouts -= MIN(path->silent_timeouts, path->timeouts - MIN(arrived, path->timeouts));
+    path->waited_ns -= MIN(path->silent_waited_ns, path->waited_ns);
+}
+
+/* RoCE: what came out of order here is behind what was retransmitted, not a loss: Naks asked for
+ * such packets, and nearly none for others. */
+static bool only_disorder(const struct rpcrdma_path *path)
+{
+    enum { FEW = 10 };
+
+    return path->late_naks > 0 && path->reordered > 0 && path->lost * FEW <= path->late_naks;
+}
+
+/* Which cause it is that packets towards an end were lost, and what that end is called. */
+static enum report_cause_id lost_towards(bool known, bool server)
+{
+    if (!known)
+        return CAUSE_LOST;
+    return server ? CAUSE_LOST_TO_SERVER : CAUSE_LOST_TO_CLIENT;
+}
+
+static const char *end_called(bool known, bool server)
+{
+    if (!known)
+        return "peer";
+    return server ? "server" : "client";
+}
+
+/* Nothing that was sent to this end was captured, but its Naks were. */
+static void only_naks(struct report *r, const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path *a = &c->path[end];
+    uint64_t naks = a->naks[RPCRDMA_NAK_PSN_SEQUENCE];
+    bool server = end == report_server_end(&c->pub);
+    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    struct report_cause *cause;
+
+    if (naks == 0)
+        return;
+    cause = report_cause_add(r, lost_towards(known, server), CONFIDENCE_MEDIUM);
+    cause->rpcs = c->rpcs;
+    cause->frame = a->nak_frame[RPCRDMA_NAK_PSN_SEQUENCE];
+    snprintf(cause->text, sizeof(cause->text),
+             "Packets towards the %s were lost on the network: it sent %" PRIu64
+             " Nak%s (connection %u). What was sent to it, and so how long it waited, was not "
+             "captured.",
+             end_called(known, server), naks, plural(naks), (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against),
+             "packets that come out of order, or damaged, are answered with Naks, too");
+}
+
+/* What was lost on the way towards an end: requests, and the responses that it sent again. */
+struct loss {
+    uint64_t all_naks, naks; /* of a PSN sequence error; but for what only came late */
+    uint64_t own;            /* requests that were lost */
+    uint64_t packets, timeouts;
+    int64_t waited_ns, longest_ns;
+    uint64_t asked; /* Read requests that came again, with no Nak and no timeout: a later response
+                       came */
+    uint64_t reordered; /* that came late here */
+    /* many of these are missing here, too, and not only damaged: that is no other order */
+    bool gaps, all_passed;
+};
+
+static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_path *back)
+{
+    uint64_t all = a->naks[RPCRDMA_NAK_PSN_SEQUENCE];
+    /* what was retransmitted for want of responses was not lost on this way, but they on the other
+     */
+    uint64_t other = a->asked_again + a->refused_again + a->spurious; /* nor what had no buffer */
+    uint64_t own = a->retransmitted - MIN(other, a->retransmitted);
+    /* nor was what had arrived when the timer ended: its Ack was late, or lost on the other way */
+    uint64_t arrived = a->late_timeouts + a->acked_timeouts + a->served_timeouts;
+    int64_t arrived_ns =
+        time_plus(time_plus(a->late_timeout_ns, a->acked_timeout_ns), a->served_timeout_ns);
+    int64_t other_ns = time_plus(arrived_ns, a->refused_waited_ns);
+    uint64_t elsewhere = a->asked_timeouts + arrived;
+    struct loss loss = {
+        .all_naks = all,
+        .naks = all - MIN(a->late_naks, all),
+        .own = own,
+        .packets = own + back->asked_again,
+        .timeouts = a->timeouts - MIN(elsewhere, a->timeouts) + back->asked_timeouts,
+        .waited_ns = time_plus(a->waited_ns - MIN(other_ns, a->waited_ns), back->asked_waited_ns),
+        .gaps = a->lost > a->lost_behind && (a->lost - a->lost_behind) * 2 >= a->lost,
+        .all_passed = a->lost == a->lost_behind,
+    };
+
+    if (loss.naks == 0 && loss.timeouts == 0)
+        loss.asked = back->asked_again;
+    loss.reordered = a->reordered;
+    loss.longest_ns = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), loss.waited_ns);
+    return loss;
+}
+
+void report_tell_lost(const struct report_lost *lost, int64_t waited_ns, bool tcp,
+                      char text[REPORT_LOST_ROOM])
+{
+    char naks[32] = "", timeouts[32] = "";
+
+    if (!tcp)
+        snprintf(naks, sizeof(naks), "%" PRIu64 " Nak%s, ", lost->naks, plural(lost->naks));
+    if (lost->timeouts > 0)
+        snprintf(timeouts, sizeof(timeouts), "%" PRIu64 " timeout%s, ", lost->timeouts,
+                 plural(lost->timeouts));
+    snprintf(text, REPORT_LOST_ROOM,
+             "%s%s%" PRIu64 " packet%s retransmitted, %.3f s of waiting in all, %.3f s at most",
+             naks, timeouts, lost->packets, plural(lost->packets), report_seconds(waited_ns),
+             report_seconds(lost->longest_ns));
+}
+
+/* What speaks against a loss. */
+static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *cause)
+{
+    if (tcp)
+        snprintf(cause->against, sizeof(cause->against),
+                 "TCP retransmits what comes out of order by far, too");
+    else if (loss->asked > 0 && loss->reordered > 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "%" PRIu64 " packet%s came late here: responses that come out of order are asked "
+                 "for again, too",
+                 loss->reordered, plural(loss->reordered));
+    else if (loss->asked > 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "responses that come out of order behind the place of capture, or damaged "
+                 "(--check-icrc shows these), are asked for again, too");
+    else if (loss->naks == 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "no Nak %s: an end may have been slow to answer",
+                 loss->all_naks == 0 ? "was seen" : "shows a loss");
+    else if (!loss->gaps)
+        snprintf(cause->against, sizeof(cause->against),
+                 "%s the Naks ask for had passed here: packets that come out of order behind the "
+                 "place of capture, or damaged (--check-icrc shows these), are answered with Naks, "
+                 "too%s",
+                 loss->all_passed ? "all that" : "most of what",
+                 loss->all_naks > loss->naks ? ", as others here were" : "");
+}
+
+/* Requests of this end came again though they were answered in part: answers to it were lost. */
+static void lost(struct report *r, const struct report_connection *c, int end)
+{
+    struct rpcrdma_path until = until_answered(c, end);
+    const struct rpcrdma_path *a = &until, *back = &c->path[1 - end];
+    bool server = end == report_server_end(&c->pub);
+    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
+    struct report_cause *cause;
+    struct loss loss;
+    char told[REPORT_LOST_ROOM], asked[160] = "";
+
+    if (report_stood_silent(c, end))
+        leave_out_silence(&until);
+    loss = look_loss(a, back);
+    if (a->packets == 0) {
+        only_naks(r, c, end);
+        return;
+    }
+    if (back->asked_again == 0 && only_disorder(a))
+        return;
+    if (loss.naks == 0 && back->asked_again == 0 &&
+        ((report_gave_up(c) == end && a->lost == 0) || /* to `connection-failed`, too */
+         (loss.timeouts == 0 && (!tcp || loss.own * 1000 <= a->packets))))
+        return;
+    cause = report_cause_add(r, lost_towards(known, server),
+                             !known || loss.naks == 0 || !loss.gaps ? CONFIDENCE_MEDIUM
+                                                                    : CONFIDENCE_HIGH);
+    cause->rpcs = c->rpcs;
+    cause->time_ns = loss.waited_ns;
+    /* or it is a Read request that came again, as its responses were lost */
+    cause->frame = a->retransmitted_frame != 0 ? a->retransmitted_frame : back->retransmitted_frame;
+    cause->has_lost = true;
+    cause->when = c->trouble->waits_lost[end].when;
+    cause->lost = (struct report_lost){loss.naks, loss.timeouts, loss.packets, loss.longest_ns};
+    report_tell_lost(&cause->lost, loss.waited_ns, tcp, told);
+    if (loss.asked > 0)
+        snprintf(asked, sizeof(asked),
+                 " Responses to RDMA Reads %s: with later ones there, it sent %" PRIu64
+                 " Read request%s again.",
+                 loss.reordered > 0 ? "came late, or were lost" : "were lost", loss.asked,
+                 plural(loss.asked));
+    snprintf(cause->text, sizeof(cause->text),
+             "Packets towards the %s%s were lost on the network: %s (connection %u).%s",
+             end_called(known, server),
+             tcp || loss.naks > 0 || loss.asked > 0 ? "" : ", or answers to them,", told,
+             (unsigned)c->pub.number, asked);
+    tell_doubt(&loss, tcp, cause);
+}
+
+/* What this end had came again: the Acks from it were lost. */
+static void acks_lost(struct report *r, const struct report_connection *c, int end, bool passed,
+                      uint64_t timeouts, int64_t time_ns)
+{
+    const struct rpcrdma_path *a = &c->path[end];
+    bool to_server = end != report_server_end(&c->pub);
+    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
+    bool unheard = !passed && a->unheard_timeouts > 0;
+    struct report_cause *cause;
+
+    if (timeouts == 0)
+        return;
+    /* its sender's timer is no longer than the way to it and back takes: no Ack had to be lost */
+    if (time_ns / 2 < time_times(report_ack_time(c, to_server, 50), (int64_t)timeouts))
+        return;
+    cause = report_cause_add(r, lost_towards(known, to_server), CONFIDENCE_MEDIUM);
+    cause->rpcs = c->rpcs;
+    cause->time_ns = time_ns;
+    cause->frame = timeouts == a->timeouts ? a->timeout_frame : 0; /* else not known */
+    snprintf(cause->text, sizeof(cause->text),
+             "Acks towards the %s were lost on the network, %s the place of capture: %" PRIu64
+             " timeout%s, %.3f s in all, after which what had been %s was retransmitted "
+             "(connection %u).%s",
+             end_called(known, to_server), passed ? "behind" : "before", timeouts, plural(timeouts),
+             report_seconds(time_ns),
+             passed    ? "acknowledged"
+             : unheard ? "received"
+             : tcp     ? "received, as the receiver says (D-SACK, RFC 2883),"
+                       : "answered by a Reply or RDMA",
+             (unsigned)c->pub.number,
+             unheard ? " Its acknowledgement came long after the last copy, which had no answer."
+                     : "");
+    snprintf(cause->against, sizeof(cause->against), "%s",
+             passed ? "the end that they were sent to may have stood still, or have got them late "
+                      "or in another order"
+                    : "the end that should have sent them may not have done so");
+}
+
+/* Nothing of that came here, as how TCP goes on shows. */
+static void lost_before(struct report *r, const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path *a = &c->path[end];
+    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    const char *who = end_called(known, end == report_server_end(&c->pub));
+    struct report_cause *cause;
+    char times[64] = "";
+
+    if (a->restarts == 0)
+        return;
+    cause = report_cause_add(r, lost_towards(known, end == report_server_end(&c->pub)),
+                             CONFIDENCE_MEDIUM);
+    cause->rpcs = c->rpcs;
+    cause->time_ns = a->restart_ns;
+    cause->frame = a->restart_frame;
+    if (a->restarts > 1)
+        snprintf(times, sizeof(times), ", the longest of %" PRIu64 " such times", a->restarts);
+    snprintf(cause->text, sizeof(cause->text),
+             "What was sent to the %s was lost before the place of capture for %.1f s%s: then TCP "
+             "began anew with one segment and awaited its Ack, as it does "
+             "when its timer ended (connection %u). That way of the path was down, at least.",
+             who, report_seconds(a->restart_ns), times, (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against), "the sender may have stood still just then");
+}
+
+/* A network copies some packets; a mirror of several ports, or a capture at two interfaces, all. Of
+ * these some may not be captured; of TCP only segments with data count as copies, and each of these
+ * has one without, at most. */
+bool report_twice(const struct report_connection *c)
+{
+    enum { TCP = 20, HALF = 45 }; /* percent */
+    const bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
+    uint64_t packets = 0, copies = 0;
+    bool each = true;
+
+    for (int end = 0; end < 2; end++) {
+        each &= c->path[end].duplicated * 100 >= c->path[end].packets * HALF;
+        packets += c->path[end].packets;
+        copies += c->path[end].duplicated;
+    }
+    return copies > 0 && (tcp ? copies * 100 >= packets * TCP : each);
+}
+
+static void reordered(struct report *r, const struct report_connection *c, uint64_t late,
+                      uint64_t naks)
+{
+    uint64_t packets = c->path[0].packets + c->path[1].packets, again = 0;
+    struct report_cause *cause = report_cause_add(r, CAUSE_REORDERED, CONFIDENCE_MEDIUM);
+    char asked[160] = "", cost[120] = "";
+
+    for (int end = 0; end < 2; end++) {
+        if (c->path[1 - end].asked_again > 0 || !only_disorder(&c->path[end]))
+            continue;
+        again += c->path[end].retransmitted;
+        cause->time_ns = time_plus(cause->time_ns, c->path[end].waited_ns);
+    }
+    if (naks > 0)
+        snprintf(asked, sizeof(asked),
+                 "; %" PRIu64 " Nak%s asked for what was not lost: it came out of order, or was "
+                 "acknowledged before it passed again",
+                 naks, plural(naks));
+    if (again > 0)
+        snprintf(cost, sizeof(cost),
+                 ". %" PRIu64 " packet%s retransmitted for it, %.3f s of waiting in all", again,
+                 plural(again), report_seconds(cause->time_ns));
+    snprintf(cause->text, sizeof(cause->text),
+             "Packets were reordered: %" PRIu64 " of %" PRIu64 " on connection %u came late%s%s.",
+             late, packets, (unsigned)c->pub.number, asked, cost);
+}
+
+/* The network made copies, or took two ways. Few of them cost nothing. */
+static void disturbed(struct report *r, const struct report_connection *c)
+{
+    enum { FEW = 10 };
+    uint64_t packets = c->path[0].packets + c->path[1].packets;
+    uint64_t copies = c->path[0].duplicated + c->path[1].duplicated;
+    uint64_t naks = c->path[0].late_naks + c->path[1].late_naks;
+    uint64_t late = c->path[0].reordered + c->path[1].reordered;
+    struct report_cause *cause;
+
+    /* as of others, where it has few; what else came twice, did so twice */
+    if (report_twice(c) || (r->twice > 0 && copies * FEW >= packets)) {
+        packets /= 2;
+        copies -= c->pub.carrier == RPCRDMA_CARRIER_IWARP ? copies : MIN(packets, copies);
+    }
+    /* a packet that passes a bridge or a bond is captured at each, which the capture itself tells
+     */
+    if (copies * 1000 > packets && !r->several_places) {
+        cause = report_cause_add(r, CAUSE_DUPLICATED, CONFIDENCE_MEDIUM);
+        snprintf(cause->text, sizeof(cause->text),
+                 "Packets were duplicated: %" PRIu64 " of %" PRIu64
+                 " on connection %u came twice though nobody asked for them again.",
+                 copies, packets, (unsigned)c->pub.number);
+        snprintf(cause->against, sizeof(cause->against),
+                 "a capture of two interfaces at once has every packet twice");
+    }
+    if ((late + naks) * 1000 > packets)
+        reordered(r, c, late, naks);
+}
+
+void causes_of_path(struct report *r, const struct report_connection *c)
+{
+    for (int end = 0; end < 2; end++) {
+        const struct rpcrdma_path *path = &c->path[end];
+
+        if (!c->large_lost[0] && !c->large_lost[1] && !c->large_cut) {
+            lost(r, c, end);
+            acks_lost(r, c, end, true, path->acked_timeouts, path->acked_timeout_ns);
+            acks_lost(r, c, end, false, path->served_timeouts, path->served_timeout_ns);
+            lost_before(r, c, end);
+        }
+        causes_of_not_ready(r, c, end);
+    }
+    disturbed(r, c);
+}
+
+/* What it cost is in what was lost: the receiver drops these. */
+void causes_of_damage(struct report *r)
+{
+    uint64_t icrc = r->rules[RPCRDMA_RULE_ICRC_DAMAGED];
+    uint64_t n = icrc + r->rules[RPCRDMA_RULE_TCP_DAMAGED];
+    struct report_cause *cause;
+
+    if (n == 0)
+        return;
+    cause = report_cause_add(r, CAUSE_DAMAGED, CONFIDENCE_HIGH);
+    cause->frame = r->rule_frame[icrc > 0 ? RPCRDMA_RULE_ICRC_DAMAGED : RPCRDMA_RULE_TCP_DAMAGED];
+    snprintf(cause->text, sizeof(cause->text),
+             "%" PRIu64 " packet%s damaged on the way: %s, and those of other packets of %s are "
+             "right. %s: a cable, a switch's port or an adapter changes bits.",
+             n, n == 1 ? " was" : "s were",
+             n == 1 ? "its checksum is wrong" : "their checksums are wrong",
+             n == 1 ? "its sender" : "their senders",
+             n == 1 ? "Its receiver dropped it" : "Their receivers dropped them");
+}

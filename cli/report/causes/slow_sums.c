@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/causes/slow_sums.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "times.h"
+
+#define SECOND INT64_C(1000000000)
+
+/* There are others that it might be. */
+static bool one_of_several(const struct report *r, const struct rpcrdma_address *end, bool server)
+{
+    GHashTableIter each;
+    bool found = false;
+    gpointer one;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *c = one;
+
+        found = c->messages > 0 && memcmp(report_host(&c->pub, server), end, sizeof(*end)) != 0;
+    }
+    return found;
+}
+
+struct report_cause *report_slow_cause(struct report *r, const struct report_slow *slow,
+                                       bool server, enum report_confidence confidence,
+                                       char who[ADDRESS_SIZE + 2])
+{
+    struct report_cause *cause =
+        report_cause_add(r, server ? CAUSE_SERVER : CAUSE_CLIENT, confidence);
+
+    cause->of = slow->connection ? report_numbered(r, slow->connection) : NULL;
+    cause->rpcs = slow->rpcs;
+    cause->time_ns = report_periods_ns(&slow->periods);
+    cause->when = slow->periods;
+    cause->in_silence = !slow->several_silences && slow->silent_ns > slow->ns / 2;
+    cause->frame = slow->frame;
+    who[0] = '\0';
+    if (!slow->several_ends && one_of_several(r, &slow->end, server)) {
+        who[0] = ' ';
+        who[1 + address_or_name(&slow->end, who + 1)] = '\0';
+    }
+    return cause;
+}
+
+const char *report_slow_in_all(const struct report_slow *slow, char text[REPORT_IN_ALL])
+{
+    int64_t once = report_periods_ns(&slow->periods);
+    int n = snprintf(text, REPORT_IN_ALL, "%.3f s in all", report_seconds(slow->ns));
+
+    if (time_less(slow->ns, once) >= SECOND / 1000)
+        snprintf(text + n, REPORT_IN_ALL - (size_t)n, " (%.3f s where what overlaps counts once)",
+                 report_seconds(once));
+    return text;
+}
+
+void report_slow_add(struct report_slow *sum, const struct report_slow *one)
+{
+    if (one->rpcs == 0)
+        return;
+    if (sum->rpcs == 0 || one->frame < sum->frame)
+        sum->frame = one->frame;
+    if (sum->rpcs == 0) {
+        sum->end = one->end;
+        sum->connection = one->connection;
+    }
+    sum->several_ends |= memcmp(&sum->end, &one->end, sizeof(one->end)) != 0;
+    if (sum->connection != one->connection)
+        sum->connection = 0;
+    sum->rpcs += one->rpcs;
+    sum->again += one->again;
+    sum->alone += one->alone;
+    sum->behind += one->behind;
+    sum->unacked += one->unacked;
+    sum->unmoved += one->unmoved;
+    sum->queued += one->queued;
+    sum->ns = time_plus(sum->ns, one->ns);
+    report_silences_add(sum, one);
+    report_periods_add(&sum->periods, &one->periods);
+}
+
+/* How long an RPC may take for losses before the place of capture, as those that were seen tell. A
+ * queue pair has one timer for both ends: another loss takes as long again. TCP's timers are each
+ * end's own, and double (RFC 6298 section 5.5): 0.2 s becomes 0.6 s. What the other end sent again
+ * during the RPC is part of what it was stalled for. */
+static int64_t longest_loss(const struct report_connection *c, int towards)
+{
+    enum { AGAIN = 2, DOUBLED = 1 + 2 };
+    const bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
+    int64_t longest = 0;
+
+    for (int end = 0; end < 2; end++) /* what was sent again, and Read requests that were */
+        if (!tcp || end == towards)
+            longest =
+                MAX(longest, MAX(c->path[end].longest_wait_ns, c->path[end].asked_longest_ns));
+    return time_times(longest, tcp ? DOUBLED : AGAIN);
+}
+
+bool report_losses_explain(const struct report_connection *c, const struct report_slow *slow,
+                           int towards)
+{
+    const struct rpcrdma_path *path = &c->path[towards];
+
+    return path->lost > path->lost_behind ||
+           slow->ns / (int64_t)slow->rpcs < longest_loss(c, towards);
+}
+
+struct report_slow_sum report_slow_sum(const struct report *r, report_slow_of *of, bool server)
+{
+    struct report_slow_sum sum = {0};
+    GList *all = report_connections(r);
+
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+        const struct report_slow own = of(r, c, server);
+
+        report_slow_add(&sum.all, &own);
+        sum.resent |= own.rpcs > 0 && c->path[0].retransmitted + c->path[1].retransmitted > 0;
+    }
+    g_list_free(all);
+    return sum;
+}

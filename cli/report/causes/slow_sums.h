@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_REPORT_CAUSES_SLOW_SUMS_H
+#define RPCRDMA_CLI_REPORT_CAUSES_SLOW_SUMS_H
+
+/* What the rules about RPCs that an end was slow to answer, or that stood still, do alike. */
+
+#include "report/causes/causes.h"
+#include "report/report.h"
+
+#include "out/address.h"
+
+enum { REPORT_IN_ALL = 96 };
+
+/* Adds the cause; *who: " 192.0.2.1", where that says more than which end it is. */
+struct report_cause *report_slow_cause(struct report *r, const struct report_slow *slow,
+                                       bool server, enum report_confidence confidence,
+                                       char who[ADDRESS_SIZE + 2]);
+/* "30.002 s in all (2.000 s where what overlaps counts once)" */
+const char *report_slow_in_all(const struct report_slow *slow, char text[REPORT_IN_ALL]);
+
+/* What is lost before the place of capture looks like a slow server, or like data that stood still:
+ * what is missing here of what that end sent, and times that are no longer than those of losses.
+ * Not of RPCs long after any. */
+bool report_losses_explain(const struct report_connection *c, const struct report_slow *slow,
+                           int towards);
+
+/* What one connection has of RPCs that an end was slow to answer, which nothing else explains. */
+typedef struct report_slow report_slow_of(const struct report *r, const struct report_connection *c,
+                                          bool server);
+
+struct report_slow_sum {
+    struct report_slow all;
+    bool resent; /* packets, on one of these connections */
+};
+
+struct report_slow_sum report_slow_sum(const struct report *r, report_slow_of *of, bool server);
+
+/* paused.c: an end stood still, or the way, with nothing sent again; adds when to *still. */
+void causes_of_pauses(struct report *r, struct report_periods *still);
+
+#endif

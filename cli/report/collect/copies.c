@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/collect/copies.h"
+
+#include <stdlib.h>
+
+#include <glib.h>
+
+#include "source/fingerprint.h"
+#include "times.h"
+
+enum {
+    FIRST = 2048,        /* packets of which each is looked at; */
+    AGAIN = 64,          /* packets that are sent again make it look at */
+    MOST = 1 << 18,      /* so many more */
+    BYTES = 64,          /* of the payload that a packet is known by */
+    FEW_SEEN = 1 << 13,  /* that can be known again: 192 KiB; */
+    SEEN = 1 << 16,      /* once many were sent again: 1.5 MiB */
+    TIMES = 1 << 13,     /* that are enough */
+    TIMES_LEAST = 32,    /* and that are needed */
+    SPREAD_PART = 8,     /* of the time between, by which it may differ */
+    DIRECTION_PART = 20, /* that is of either direction */
+    LAST_PART = 8,       /* of those that came again, at the end, those may */
+    ALONE_PART = 4       /* that may not come again */
+};
+
+static const int64_t APART_LEAST_NS = 1000000, SPREAD_NS = 2000000;
+
+struct report_copies {
+    struct seen {
+        uint64_t key;
+        int64_t time_ns;
+        uint16_t id; /* IPv4's: what is sent again has another one, or none */
+    } * seen;        /* by key % places; the latest of each place */
+    size_t places;
+    uint64_t left;               /* packets that it still wants */
+    uint64_t again;              /* that were sent again, so far */
+    uint64_t kept;               /* in `seen`, since fewer are, for none of them came again */
+    unsigned thinned;            /* of the packets one of 2^thinned, by their keys */
+    uint64_t n, forward;         /* that came again; of these: of the one direction */
+    int64_t *times;              /* between; as `seen`, NULL where nothing is looked for */
+    int64_t since_ns, latest_ns; /* each was looked at */
+    uint32_t interface;          /* of the first */
+    bool any, several;           /* interfaces: copies are told by them */
+};
+
+static void let_go(struct report_copies *copies)
+{
+    g_clear_pointer(&copies->seen, g_free);
+    g_clear_pointer(&copies->times, g_free);
+    copies->places = 0;
+}
+
+static void begin(struct report_copies *copies, size_t places)
+{
+    let_go(copies);
+    copies->seen = g_new0(struct seen, places);
+    copies->times = g_new(int64_t, TIMES);
+    copies->places = places;
+    copies->kept = copies->n = copies->forward = 0;
+}
+
+struct report_copies *report_copies_new(void)
+{
+    struct report_copies *copies = g_new0(struct report_copies, 1);
+
+    copies->left = FIRST;
+    begin(copies, FEW_SEEN);
+    return copies;
+}
+
+void report_copies_free(struct report_copies *copies)
+{
+    if (copies)
+        let_go(copies);
+    g_free(copies);
+}
+
+static void forget(struct report_copies *copies)
+{
+    copies->kept = 0;
+    for (size_t i = 0; i < copies->places; i++)
+        copies->seen[i] = (struct seen){0};
+}
+
+static void note(struct report_copies *copies, const struct fingerprint *print, int64_t time_ns)
+{
+    struct seen *seen = &copies->seen[print->low % copies->places];
+
+    if (seen->key != print->high || seen->id != print->id) {
+        *seen = (struct seen){print->high, time_ns, print->id};
+        if (++copies->kept >= copies->places &&
+            copies->n == 0) { /* they come again later than that many */
+            copies->thinned++;
+            forget(copies);
+        }
+        return;
+    }
+    copies->forward += print->forward;
+    copies->times[copies->n++] = time_less(time_ns, seen->time_ns);
+    seen->key = 0;
+}
+
+bool report_copies_look(struct report_copies *copies, const struct source_packet *one)
+{
+    struct fingerprint print;
+
+    if (one->replayed || copies->left == 0)
+        return copies->left > 0;
+    copies->several |= copies->any && one->interface != copies->interface;
+    copies->interface = one->interface;
+    if (!copies->any)
+        copies->since_ns = one->packet.time_ns;
+    copies->any = true;
+    copies->latest_ns = one->packet.time_ns;
+    copies->left--;
+    if (fingerprint(&one->packet, BYTES, &print) &&
+        (print.low >> 32 & ((UINT64_C(1) << copies->thinned) - 1)) == 0)
+        note(copies, &print, one->packet.time_ns);
+    if (copies->n == TIMES || copies->several)
+        copies->left = 0;
+    if (copies->left == 0 && (copies->n < TIMES_LEAST || copies->several))
+        let_go(copies);
+    return copies->left > 0;
+}
+
+bool report_copies_again(struct report_copies *copies)
+{
+    if (++copies->again != AGAIN || copies->n == TIMES || copies->several)
+        return false;
+    if (copies->left == 0) { /* others passed since, as if it began with the next */
+        begin(copies, SEEN);
+        copies->any = false;
+    }
+    copies->left += MOST;
+    return true;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* They are no copies, which would have come again by now, nor copies of what was not looked at.
+ * `last`: those that may come again yet. */
+static uint64_t alone(const struct report_copies *copies, int64_t apart_ns, uint64_t *last)
+{
+    int64_t from_ns = time_plus(copies->since_ns, apart_ns);
+    int64_t until_ns = time_less(copies->latest_ns, time_plus(apart_ns, apart_ns / SPREAD_PART));
+    uint64_t n = 0;
+
+    *last = 0;
+    for (size_t i = 0; i < copies->places; i++) {
+        const struct seen *one = &copies->seen[i];
+
+        if (one->key == 0 || one->time_ns < from_ns)
+            continue;
+        n += one->time_ns < until_ns;
+        *last += one->time_ns >= until_ns;
+    }
+    return n;
+}
+
+bool report_copies_judge(struct report_copies *copies, struct report_copied *copied)
+{
+    const uint64_t n = copies->n;
+    uint64_t last;
+    int64_t spread_ns;
+
+    if (n < TIMES_LEAST || copies->several || copies->forward * DIRECTION_PART < n ||
+        (n - copies->forward) * DIRECTION_PART < n)
+        return false;
+    qsort(copies->times, n, sizeof(copies->times[0]), by_length);
+    *copied =
+        (struct report_copied){n, alone(copies, copies->times[n / 2], &last), copies->times[n / 2]};
+    spread_ns = time_less(copies->times[n - 1 - n / 4], copies->times[n / 4]);
+    return copied->apart_ns >= APART_LEAST_NS && copied->alone * ALONE_PART <= n &&
+           last <= n * LAST_PART && spread_ns <= MAX(SPREAD_NS, copied->apart_ns / SPREAD_PART);
+}
