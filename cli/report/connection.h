@@ -217,6 +217,7 @@ struct report_trouble {
      * first was sent; 0: there is none */
     uint32_t offered;
     int64_t offered_since_ns;
+    uint64_t offers_cut;  /* likewise, of which it was not captured what they offer */
     uint64_t asked_frame; /* the first request for data of a Call, of which none came. 0: none */
     uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
@@ -323,8 +324,9 @@ enum report_session { REPORT_SESSION_UNKNOWN, REPORT_SESSION_KEPT, REPORT_SESSIO
  * looks at two lines of the processor's cache. */
 struct report_tally {
     uint64_t messages;
-    uint64_t rpcs : 60;
+    uint64_t rpcs : 59;
     uint64_t session : 2;    /* enum report_session */
+    uint64_t last_taken : 1; /* the Reply at answers.last_ns was acknowledged */
     uint64_t begun_fast : 1; /* a Call of before the capture was answered soon: report_begun */
     struct report_trouble *trouble; /* NULL: none */
     struct report_detail *detail;   /* NULL: nothing yet, or no room: then */
@@ -355,6 +357,7 @@ struct report_connection {
     uint64_t messages; /* Calls and Replies */
     const struct report_trouble *trouble; /* its own, or that nothing was */
     struct report_answers answers;
+    bool last_taken; /* the Reply at answers.last_ns was acknowledged */
     enum report_session session;
     /* the most bytes that an RPC moved towards the client, the server, of those that were answered
      */

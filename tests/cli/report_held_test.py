@@ -13,6 +13,7 @@ import rules_transport
 
 MS, SECOND = 10**6, 10**9
 DATA = 8192
+LISTS = 14 + 20 + 8 + 12 + 16  # where a Call's chunk lists begin
 PATH_MTU = 14 + 20 + 8 + 12 + 8 + 24 + 50  # of a REQ: behind Ethernet, IPv4, UDP, BTH, DETH and the MAD's header
 
 
@@ -82,6 +83,38 @@ class Held(ConversationTest):
         one, = self.chain(1, self.ask_read, again=False, answered=False)['causes']  # the client gave up
         self.assertIn('or the client was told to give up.', one['text'])
         self.assertIn('(an MTU black hole)', one['against'])
+
+    def test_maybe_too_large_cut(self):
+        """Likewise where the Calls were cut before what they ask for: nobody can know."""
+        def ask_cut(c, xid):
+            self.ask_read(c, xid)
+            c.packets[-2] = c.packets[-2]._replace(data=c.packets[-2].data[:LISTS])  # its Ack behind it
+            return xid
+        for n in (1, 3):
+            for one in self.chain(n, ask_cut)['causes'][:1]:
+                self.assertEqual((one['cause'], one['confidence']), ('unanswered', 'medium'))
+                self.assertIn('The server is at fault, or its large packets are lost on the way.', one['text'])
+                self.assertIn('the Calls were cut', one['against'])
+            one = self.chain(n, ask_cut, first=lambda c: c.read((DATA,)))['causes'][0]
+            self.assertEqual((one['cause'], one['confidence']), ('unanswered', 'high'))
+
+    def test_another_sent_again(self):
+        """What is sent again has a Reply, which did not arrive. That another Call has none says nothing of that."""
+        def talk(c, _):
+            c.null()
+            self.ask_attributes(c, 0x5000)
+            c.clock.now += SECOND
+            xid = self.ask_attributes(c, 0x5001)
+            c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+            c.packets.pop()  # its Ack
+            c.clock.now += 10 * SECOND
+            close(c, 'client')
+            one = rule_talk.Conversation(c.packets, number=2, clock=c.clock)
+            one.xid = xid + 100
+            one.reply(self.ask_attributes(one, xid), bytes(4) + rule_talk.ATTRIBUTES)
+        causes = self.report(talk)['causes']
+        self.assertEqual([one for one in causes if 'sent it again' in one['text'] and one['cause'] == 'unanswered'], [])
+        self.assertIn('connection-failed', [one['cause'] for one in causes])
 
     def test_stood_still(self):
         """The server's host stands still with a Call, and acknowledges it, and what came again, when the client has given up:

@@ -159,6 +159,24 @@ class NotTaken(ConversationTest):
             self.assertEqual('It had acknowledged the Reply and not taken it' in cause['text'], same)
             self.assertEqual('no Call was seen on both' in cause.get('against', ''), not same)
 
+    def test_answered_in_vain(self):
+        """Likewise, and the Reply is not acknowledged; of the Call that comes again its XID alone was captured."""
+        def talk(c, _):
+            c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+            c.packets.pop()
+            c.clock.now += 60 * SECOND
+            c.talk.disconnect()
+            one = c.beside(2)
+            one.xid = xid
+            one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+            c.packets[-2] = c.packets[-2]._replace(data=c.packets[-2].data[:14 + 20 + 8 + 12 + 16])
+            one.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        cause = self.report(talk)['causes'][0]
+        self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'))
+        self.assertIn('It did not acknowledge the Reply: this, or what was sent before it, was lost.', cause['text'])
+
     def test_lease(self):
         """The client does not answer the server for longer than a lease, and the server does not know it afterwards: that is no
         restart. After a shorter time it is one."""

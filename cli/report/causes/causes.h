@@ -67,6 +67,8 @@ bool report_server_held(const struct report_connection *c);
 bool report_held_again(const struct report *r, const struct report_connection *c);
 /* Why the server may have answered nevertheless. NULL: nothing says so. */
 const char *report_maybe_too_large(const struct report_connection *c);
+/* Likewise, also where their Calls were cut before what they ask for. */
+const char *report_too_large_or_cut(const struct report_connection *c);
 /* Where clients did so again and again, and where they gave up in the end. */
 void causes_of_held_again(struct report *r);
 

@@ -15,6 +15,10 @@ static const char too_large[] =
     "what was asked for takes large packets, and none came from the server: a link before the "
     "place of capture may not take them (an MTU black hole)";
 
+static const char offers_cut[] =
+    "the Calls were cut: what those without Reply ask for may take large packets, which alone may "
+    "be lost (an MTU black hole)";
+
 bool report_waited_for_data(const struct report_connection *c)
 {
     const struct report_hung *hung = &c->trouble->hung[1];
@@ -53,11 +57,21 @@ bool report_server_held(const struct report_connection *c)
            own->last_held >= own->last_calls && own->held > own->explained;
 }
 
+/* When the latest of its Calls without Reply was sent. */
+static int64_t last_ns(const struct report_connection *c)
+{
+    const struct report_unanswered *own = &c->trouble->unanswered[REPORT_FORWARD];
+
+    return MAX(own->last_ns, own->since_ns);
+}
+
 bool report_held_again(const struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from = report_numbered(r, c->trouble->resent_from);
 
-    return from && c->trouble->resent_after_ns >= SECOND && closed_on_held(from);
+    return from && c->trouble->resent_after_ns >= SECOND && closed_on_held(from) &&
+           /* else those have a Reply, and others have none */
+           last_ns(from) >= c->trouble->resent_since_ns;
 }
 
 const char *report_maybe_too_large(const struct report_connection *from)
@@ -71,6 +85,16 @@ const char *report_maybe_too_large(const struct report_connection *from)
         from->path[client].largest_payload >= MIN(trouble->offered, ONE_PACKET))
         return NULL;
     return too_large;
+}
+
+const char *report_too_large_or_cut(const struct report_connection *from)
+{
+    const char *maybe = report_maybe_too_large(from);
+    int client = 1 - report_server_end(&from->pub);
+    bool cut = from->trouble->offers_cut > 0 && from->has_path[client] &&
+               from->path[client].largest_payload < ONE_PACKET;
+
+    return maybe || !cut ? maybe : offers_cut;
 }
 
 /* Its Acks came late: it stood still, or the way to it. */
@@ -95,7 +119,7 @@ static const char *maybe_not(const struct report *r, const struct report_connect
 
     if (stood)
         return stood_still;
-    return waits_for_data(r, from) ? still_waits : report_maybe_too_large(from);
+    return waits_for_data(r, from) ? still_waits : report_too_large_or_cut(from);
 }
 
 static void blame(struct report_cause *cause, const char *maybe)
@@ -103,7 +127,7 @@ static void blame(struct report_cause *cause, const char *maybe)
     size_t n = strlen(cause->text);
 
     g_strlcpy(cause->text + n,
-              maybe == too_large
+              maybe == too_large || maybe == offers_cut
                   ? " The server is at fault, or its large packets are lost on the way."
               : maybe == still_waits ? " The server is at fault, or data to it was lost on the way."
               : maybe                ? " The server is at fault, or its host, or the way to it."
@@ -155,7 +179,7 @@ static int compare_servers(const struct report_cause *a, const struct report_cau
 /* NULL: nothing speaks against it. */
 static const char *of_text(const char *maybe)
 {
-    const char *const all[] = {too_large, stood_still, still_waits};
+    const char *const all[] = {too_large, offers_cut, stood_still, still_waits};
 
     for (size_t i = 0; maybe && i < sizeof(all) / sizeof(*all); i++)
         if (strcmp(maybe, all[i]) == 0)

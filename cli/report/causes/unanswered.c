@@ -46,7 +46,7 @@ static void given_up(struct report *r, const struct report_connection *c)
     const struct rpcrdma_life *life = &c->pub.life;
     uint64_t n = own->held - MIN(own->explained, own->held);
     struct report_cause *cause;
-    const char *maybe = report_maybe_too_large(c);
+    const char *maybe = report_too_large_or_cut(c);
     char first[48] = "";
 
     if (report_sent_again(r, c))

@@ -260,6 +260,7 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
     c->rpcs = t->rpcs;
     c->messages = t->messages;
     c->answers = t->answers;
+    c->last_taken = t->last_taken;
     c->session = t->session;
     c->passed[0] = t->passed[0];
     c->passed[1] = t->passed[1];

@@ -79,6 +79,8 @@ static void note_answered(const struct report *r, struct report_tally *tally,
             tally->whole = (struct report_whole){tally->whole.next_ns, t->reply_time_ns,
                                                  r->pipeline->clock.now_ns};
         note_answer(tally, t->reply_time_ns);
+        if (t->reply_time_ns == tally->answers.last_ns)
+            tally->last_taken = t->reply.state == RPCRDMA_DELIVERED;
         tally->answered_ns = MAX(tally->answered_ns, since_begun(t));
     }
     without = tally->trouble ? unanswered_of(tally->trouble, t) : NULL;
@@ -255,9 +257,13 @@ static void note_offered(struct report_tally *tally, const struct rpcrdma_transa
     struct report_trouble *trouble;
 
     if (t->call_frame == 0 || t->reply_frame != 0 || t->reverse ||
-        t->write_chunk_room < REPORT_LARGE)
+        (t->offers_known && t->write_chunk_room < REPORT_LARGE))
         return;
     trouble = report_trouble(tally);
+    if (!t->offers_known) {
+        trouble->offers_cut++;
+        return;
+    }
     if (trouble->offered == 0 || t->call_time_ns < trouble->offered_since_ns)
         trouble->offered_since_ns = t->call_time_ns;
     trouble->offered = MAX(trouble->offered, (uint32_t)MIN(t->write_chunk_room, UINT32_MAX));
