@@ -222,7 +222,7 @@ struct report {
     struct report_gone *gone; /* the last of these, by number % REPORT_GONE; NULL: none yet */
     struct report_attempts *attempts;
     GHashTable *opened;                    /* see collect/opened.h */
-    struct report_read_alone *reads_alone; /* see causes/reads_alone.h; NULL: none yet */
+    struct report_read_alone *reads_alone; /* see collect/reads_alone.h; NULL: none yet */
     struct report_acked *acked;            /* see collect/acked.h */
     struct report_copies *copies;          /* see collect/copies.h */
     guint attempts_counted;      /* of those that gave way: causes count them all the same */

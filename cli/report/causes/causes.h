@@ -12,6 +12,18 @@
 struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
                                       enum report_confidence confidence);
 
+/* credits.c: it ran out of credits; its inline threshold is small */
+void causes_of_credits(struct report *r, const struct report_connection *c);
+void causes_of_threshold(struct report *r, const struct report_connection *c);
+
+/* incomplete.c: the capture lacks packets or a direction, or --max-memory was reached; whether a
+ * capture without causes is undecided. Behind the rules that find causes. */
+void causes_of_incomplete(struct report *r);
+
+/* reads_alone.c: RDMA Reads that were sent again and again on a queue pair of which no message was
+ * captured, between hosts that have RPCs on other connections */
+void causes_of_reads_alone(struct report *r);
+
 /* clocks.c: the two directions have times of two clocks. What was found and depends on which
  * was first is taken back, or doubted. */
 void causes_of_clocks(struct report *r);

@@ -2,7 +2,7 @@
 #ifndef RPCRDMA_CLI_REPORT_CAUSES_RESTARTED_H
 #define RPCRDMA_CLI_REPORT_CAUSES_RESTARTED_H
 
-/* restarted.c: what the rules of failed connections ask of restarts. */
+/* What the rules of failed connections ask of restarts: restarted.c, and where another is named. */
 
 #include "report/causes/causes.h"
 
@@ -40,6 +40,10 @@ struct report_before report_before(const struct report *r, const struct report_c
  * cause. It costs the time since that was there. */
 bool report_server_was_down(struct report *r, const struct report_connection *c);
 
+/* What a server without its former state answers on this connection, which took the place of one
+ * that it had closed as idle. */
+void causes_of_lost_state(struct report *r, const struct report_connection *c);
+
 /* moved.c: requests for this connection of the same hosts went to another Ethernet address
  * than those for the one before. */
 bool report_moved(const struct report_connection *was, const struct report_connection *c);
@@ -51,11 +55,10 @@ void causes_of_moves(struct report *r, const struct report_connection *c, unsign
 
 bool report_closed_by_server(const struct rpcrdma_connection *c);
 
-/* The one that the client closed while it worked on it, and went on with this one for the same
- * mount; NULL: it did not. */
+/* client_restarted.c: the one that the client closed while it worked on it, and went on with this
+ * one for the same mount; NULL: it did not. */
 const struct report_connection *report_left_by_client(const struct report *r,
                                                       const struct report_connection *c);
-void causes_of_lost_state(struct report *r, const struct report_connection *c);
 void causes_of_client_restart(struct report *r, const struct report_connection *c);
 
 /* forgot.c: connection c is a request that shows that its client forgot another one. */

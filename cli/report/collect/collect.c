@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "keyed_hash.h"
-#include "report/causes/reads_alone.h"
 #include "report/collect/attempts.h"
 #include "report/collect/later.h"
 #include "report/collect/opened.h"
+#include "report/collect/reads_alone.h"
 #include "rule_set.h"
 #include "times.h"
 #include "wire/cursor.h"
