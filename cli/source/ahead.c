@@ -178,11 +178,7 @@ void ahead_end(struct ahead *ahead)
 {
     if (!ahead)
         return;
-    pthread_mutex_lock(&ahead->mutex);
-    ahead->stop = true;
-    pthread_cond_signal(&ahead->freed_some);
-    pthread_mutex_unlock(&ahead->mutex);
-    pthread_join(ahead->thread, NULL);
+    beside_stop(ahead->thread, &ahead->mutex, &ahead->freed_some, &ahead->stop);
     if (ahead->feed->read_at)
         ahead->feed->offset = ahead->given == ahead->end
                                   ? ahead->end_offset

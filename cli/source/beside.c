@@ -53,3 +53,12 @@ bool beside_start(pthread_t *thread, void *(*run)(void *argument), void *argumen
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return good;
 }
+
+void beside_stop(pthread_t thread, pthread_mutex_t *mutex, pthread_cond_t *wake, bool *stop)
+{
+    pthread_mutex_lock(mutex);
+    *stop = true;
+    pthread_cond_signal(wake);
+    pthread_mutex_unlock(mutex);
+    pthread_join(thread, NULL);
+}

@@ -13,6 +13,10 @@
  */
 bool beside_start(pthread_t *thread, void *(*run)(void *argument), void *argument, int own);
 
+/* Ends a thread that ends once *stop is set, which the mutex guards, and waits for `wake` where it
+ * sleeps. Returns when it has ended. */
+void beside_stop(pthread_t thread, pthread_mutex_t *mutex, pthread_cond_t *wake, bool *stop);
+
 /* False: the program has one processor alone. */
 bool beside_possible(void);
 

@@ -115,10 +115,6 @@ void skim_thread_end(struct skim *skim)
 {
     if (!skim->threaded)
         return;
-    pthread_mutex_lock(&skim->mutex);
-    skim->stop = true;
-    pthread_cond_signal(&skim->moved);
-    pthread_mutex_unlock(&skim->mutex);
-    pthread_join(skim->thread, NULL);
+    beside_stop(skim->thread, &skim->mutex, &skim->moved, &skim->stop);
     free_locks(skim);
 }
