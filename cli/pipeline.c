@@ -15,10 +15,10 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* Not before it, nor after a silence. */
+/* Not before it, nor after a lull. */
 static inline bool follows(int64_t time_ns, int64_t latest_ns)
 {
-    return (uint64_t)time_ns - (uint64_t)latest_ns < PIPELINE_SILENCE_NS;
+    return (uint64_t)time_ns - (uint64_t)latest_ns < PIPELINE_LULL_NS;
 }
 
 /* A packet like the one before: of the same interface and link type, later, and without notes. */

@@ -182,7 +182,7 @@ void capture_event_left_out(struct capture_event *event, int64_t time_ns)
     finish_at(event, time_ns);
 }
 
-int capture_event_silence(struct capture_event *event)
+int capture_event_no_packet(struct capture_event *event)
 {
     const int64_t most_ns = SECOND, ms = 1000000;
     int64_t now_ns, left_ns;

@@ -44,7 +44,7 @@ void capture_event_packet(struct capture_event *event, uint32_t interface,
 void capture_event_left_out(struct capture_event *event, int64_t time_ns);
 /* No packet comes. Returns after how many milliseconds it wants to hear that again: 1000 at most.
  */
-int capture_event_silence(struct capture_event *event);
+int capture_event_no_packet(struct capture_event *event);
 
 /* None will come. */
 void capture_event_last(struct capture_event *event);

@@ -119,7 +119,7 @@ static void wait_for_packets(struct capture *capture, struct source *source)
     struct pollfd fd = {.fd = source_devices_fd(source, &at_hand), .events = POLLIN};
 
     while (!at_hand && poll(&fd, 1, 0) == 0) {
-        int wait_ms = capture->event.expression ? capture_event_silence(&capture->event) : 1000;
+        int wait_ms = capture->event.expression ? capture_event_no_packet(&capture->event) : 1000;
 
         capture_files_flush(&capture->files);
         capture_progress_show(&capture->progress, source, &capture->select, capture->packets);

@@ -142,7 +142,7 @@ void report_decide(struct report *r)
     causes_of_reads_alone(r);
     causes_of_damage(r);
     causes_of_slow_ends(r);
-    causes_of_silences(r);
+    causes_of_jumps(r);
     causes_of_before(r);
     causes_of_failures(r);
     causes_of_later(r);

@@ -28,12 +28,12 @@ void causes_of_reads_alone(struct report *r);
  * was first is taken back, or doubted. */
 void causes_of_clocks(struct report *r);
 
-/* silences.c: the clock of the capture was set forward, or may have been, while ends were
+/* jumped.c: the clock of the capture was set forward, or may have been, while ends were
  * waited for */
-void causes_of_silences(struct report *r);
+void causes_of_jumps(struct report *r);
 
-/* collect/silences.c: as report_slow_add */
-void report_silences_add(struct report_slow *sum, const struct report_slow *one);
+/* collect/lulls.c: as report_slow_add */
+void report_lulls_add(struct report_slow *sum, const struct report_slow *one);
 
 /* time.c: that the way is long, or data moves slowly */
 void causes_of_time(struct report *r, const struct report_connection *c);

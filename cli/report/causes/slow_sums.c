@@ -35,7 +35,7 @@ struct report_cause *report_slow_cause(struct report *r, const struct report_slo
     cause->rpcs = slow->rpcs;
     cause->time_ns = report_periods_ns(&slow->periods);
     cause->when = slow->periods;
-    cause->in_silence = !slow->several_silences && slow->silent_ns > slow->ns / 2;
+    cause->in_lull = !slow->several_lulls && slow->lull_ns > slow->ns / 2;
     cause->frame = slow->frame;
     who[0] = '\0';
     if (!slow->several_ends && one_of_several(r, &slow->end, server)) {
@@ -77,7 +77,7 @@ void report_slow_add(struct report_slow *sum, const struct report_slow *one)
     sum->unmoved += one->unmoved;
     sum->queued += one->queued;
     sum->ns = time_plus(sum->ns, one->ns);
-    report_silences_add(sum, one);
+    report_lulls_add(sum, one);
     report_periods_add(&sum->periods, &one->periods);
 }
 

@@ -17,9 +17,9 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
 /* and packets towards that end were sent again then, which may explain it */
 void report_note_loss(struct report_trouble *trouble, int end, int64_t time_ns);
 
-/* silences.c: that this wait was nearly all one time in which nothing passed; ... */
-void report_note_silence(const struct report *r, struct report_slow *slow,
-                         const struct report_period *when);
+/* lulls.c: that this wait was nearly all one time in which nothing passed; ... */
+void report_note_lull(const struct report *r, struct report_slow *slow,
+                      const struct report_period *when);
 /* ... and in which the RPC waited for what its sender's timer should have ended */
 void report_note_jump(struct report *r, const struct rpcrdma_transaction *t,
                       const struct report_period *when);

@@ -86,7 +86,7 @@ static void note_slow_one(const struct report *r, struct report_slow *slow,
     slow->reads += MAX(t->segments, 1);
     slow->again += t->retransmitted && t->original_connection == 0;
     slow->ns = time_plus(slow->ns, when->ns);
-    report_note_silence(r, slow, when);
+    report_note_lull(r, slow, when);
     report_period_add(&slow->periods, when);
 }
 
