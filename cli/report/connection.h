@@ -8,6 +8,8 @@
  * parts of its own.
  */
 
+#include <string.h>
+
 #include <glib.h>
 
 #include "flow/rpc.h"
@@ -118,11 +120,13 @@ struct report_missed {
 
 enum { REPORT_FORWARD, REPORT_REVERSE }; /* the client's Calls, and the server's: callbacks */
 
+enum { REPORT_REQUEST_UNKNOWN = -1 };
+
 /* An end refused a request for good, which ends a connection: Nak; RDMAP's Terminate. */
 struct report_refusal {
     uint64_t frame; /* 0: none did */
     int by;         /* the end */
-    int request;    /* what it refused, enum rpcrdma_op_kind; -1: it is not known */
+    int request;    /* what it refused: enum rpcrdma_op_kind, or REPORT_REQUEST_UNKNOWN */
     uint8_t nak;    /* enum rpcrdma_nak; of iWARP: */
     bool terminate;
     uint16_t code;
@@ -387,5 +391,42 @@ struct report_connection {
     GList *place;        /* REPORT_KEEP_RECENT, _PINNED, _ONE_WAY: in their list */
     GSequenceIter *busy; /* REPORT_KEEP_BUSY: likewise */
 };
+
+/* connection.c: the end that is the server; 1 where that is not known */
+int report_server_end(const struct rpcrdma_connection *connection);
+/* Calls without Reply, of both directions. */
+uint64_t report_unanswered(const struct report_connection *connection);
+/* Nothing that one of its ends sent was captured: what was answered is not known. */
+bool report_one_way(const struct report_connection *c);
+/* It was not taken: REJ; of iWARP, also where TCP was accepted, and reset before MPA. */
+bool report_refused(const struct rpcrdma_connection *c);
+/* ... by the server: a client refuses a REP that it does not want any more. A server that does so
+ * behind its own REP had accepted it. */
+bool report_refused_by_server(const struct rpcrdma_connection *c);
+/* Each of its packets is in the capture twice, which no network does. */
+bool report_twice(const struct report_connection *c);
+
+/* Of its server, or of its client. */
+static inline const struct rpcrdma_address *report_host(const struct rpcrdma_connection *c,
+                                                        bool server)
+{
+    int end = report_server_end(c);
+
+    return &c->end[server ? end : 1 - end].address;
+}
+
+/* By the address of these ends, in an order of no meaning; 0: it is one host. */
+static inline int report_compare_hosts(const struct report_connection *a,
+                                       const struct report_connection *b, bool server)
+{
+    return memcmp(report_host(&a->pub, server), report_host(&b->pub, server),
+                  sizeof(struct rpcrdma_address));
+}
+
+static inline bool report_same_hosts(const struct report_connection *a,
+                                     const struct report_connection *b)
+{
+    return report_compare_hosts(a, b, true) == 0 && report_compare_hosts(a, b, false) == 0;
+}
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rpcrdma report: what a capture shows, the verdict first. */
-#include "report/report.h"
+#include "report/show/show.h"
 
 #include "finish.h"
 #include "output_file.h"

@@ -5,8 +5,8 @@
 /*
  * rpcrdma report, in three rooms: collect/ sums a capture up while it is read, and keeps what is
  * telling of each connection; causes/ decides by the rules of docs/report.md what made RPCs slow or
- * fail; show/ prints that as text, JSON or HTML. What they have in common is here and in
- * connection.h. All of it is bounded.
+ * fail; show/ prints that as text, JSON or HTML. Here is what they have in common, and what they
+ * ask of each other; connection.h has what is known of one connection. All of it is bounded.
  */
 
 #include <glib.h>
@@ -114,9 +114,6 @@ enum report_failure {
     REPORT_FAILED_RESTARTED,
     REPORT_FAILED_STALE, /* restarted, as answers show */
 };
-
-/* causes/slow.c */
-void report_slow_add(struct report_slow *sum, const struct report_slow *one);
 
 /* RPCs of one server, on connections that have ended. */
 struct report_server {
@@ -256,206 +253,65 @@ struct report_error {
     enum report_level level;
 };
 
+/* The room collect/. */
 struct report *report_new(struct pipeline *pipeline, size_t max_bytes);
+void report_free(struct report *report);
 /* What the bounds left out, on standard error. */
 void report_complain(const struct report *report);
-void report_free(struct report *report);
 struct rpcrdma_flow_sink report_sink(struct report *report);
-
-void report_decide(struct report *report);
-const char *report_cause_name(enum report_cause_id id); /* "lost-to-client" */
-const char *report_confidence_name(enum report_confidence confidence);
-/* The end that is the server; 1 where that is not known. */
-int report_server_end(const struct rpcrdma_connection *connection);
 /* pipeline.passes. */
 void report_passes(void *context, const struct source_packet *one);
 /* rpcrdma_flow's operations, after it has seen them: pipeline.op_done. */
 void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
-struct report_bin *report_another_bin(struct report *report, int64_t since_start_ns);
-/* The bin of that time, for which all may be widened. Nearly always the one before, which takes no
- * division. */
-static inline struct report_bin *report_bin_at(struct report *r, int64_t time_ns)
-{
-    int64_t since = time_less(time_ns, r->pipeline->clock.start_ns);
-
-    if (since < 0)
-        since = 0;
-    return r->bin && since >= r->bin_since_ns && since - r->bin_since_ns < r->bin_ns
-               ? r->bin
-               : report_another_bin(r, since);
-}
-/* Of the one of that number, which may be new; NULL: more than are counted. */
-struct report_tally *report_tally_of(struct report *report,
-                                     const struct rpcrdma_connection *connection);
-/* causes/beside.c: none of the client's Calls was answered in that time. */
-void report_pause(struct report_pauses *pauses, int64_t since_ns, int64_t until_ns);
-/* Its troubles, which may be new. */
-struct report_trouble *report_trouble(struct report_tally *tally);
-struct report_detail *report_detail_begin(struct report *report, struct report_tally *tally);
-/* NULL: there is no room, or was none when there was something to be kept. */
-static inline struct report_detail *report_detail(struct report *r, struct report_tally *tally)
-{
-    return tally->detail || r->detailed >= REPORT_DETAILED ? tally->detail
-                                                           : report_detail_begin(r, tally);
-}
-/* By that end: see report_ack_time. */
-void report_ack(struct report *report, struct report_tally *tally, bool server, int64_t ns);
-void report_move(struct report *report, struct report_tally *tally,
-                 const struct rpcrdma_transaction *t);
-/* From the arrival of this Call to its first Read request: while others' data was read slowly. */
-int64_t report_behind_reads_ns(const struct report_tally *tally,
-                               const struct rpcrdma_transaction *t);
-/* For half of that time before its data moved, that of others did, and none of those whose Calls
- * were sent long after this one were answered before: it may have waited for its turn. */
-bool report_behind_data(const struct report_tally *tally, const struct rpcrdma_transaction *t,
-                        int64_t ns);
+/* All was read: a limit stays in the timeline where nothing was sent. */
+void report_timeline_end(struct report *report);
+/* The causes are known: what gave way and is named by one counts as not looked at. */
+void report_keep_named(struct report *report);
 /* From the first Call to the latest Reply. */
 static inline int64_t report_moved_ns(const struct report_moved *moved)
 {
     return time_less(moved->latest_ns, moved->since_ns);
 }
-/* collect/tallies.c: slower than any line that RDMA is used on; ... */
+/* Slower than any line that RDMA is used on. */
 bool report_moves_slowly(const struct report_moved *moved);
-/* ... what was slow until now counts, if it was so for a while */
-void report_limited_end(struct report_detail *detail, bool to_server);
-/* collect/missed.c: what that operation shows to be missing in what was sent towards this end. */
-bool report_missed_shows(const struct rpcrdma_op *op, const struct rpcrdma_path *path);
-void report_missed(struct report *report, struct report_tally *tally,
-                   const struct rpcrdma_connection *connection, int end,
-                   const struct rpcrdma_op *op, const struct rpcrdma_path *path);
-/* causes/refused.c: this operation refuses a request of the other end's for good. */
-static inline bool report_refuses(const struct rpcrdma_op *op)
-{
-    return op->kind == RPCRDMA_OP_TERMINATE ||
-           (op->kind == RPCRDMA_OP_NAK && op->nak > RPCRDMA_NAK_PSN_SEQUENCE);
-}
-void report_refusal(struct report_tally *tally, int by, const struct rpcrdma_op *op);
-/* The same of a message towards it that was cut, so that it is not known what it answers. */
-void report_missed_message(struct report *report, struct report_tally *tally,
-                           const struct rpcrdma_connection *connection, int end, int64_t time_ns);
-/* An RPC message, once: not its later parts, nor what version 2 has beside. */
-static inline bool report_begins_rpc(const struct rpcrdma_flow_message *m)
-{
-    return m->part <= 1 && !(m->message->present & (RPCRDMA_HAS_ERROR | RPCRDMA_HAS_DONE |
-                                                    RPCRDMA_HAS_OPTIONAL | RPCRDMA_HAS_PROPERTIES));
-}
-/* A Call that was not answered, counted already. */
-void report_missed_answer(const struct report_tally *tally, struct report_unanswered *without,
-                          const struct rpcrdma_transaction *transaction);
-static inline int64_t report_resend_ns(const struct rpcrdma_connection *c)
-{
-    return c->carrier == RPCRDMA_CARRIER_IWARP ? REPORT_RESEND_TCP_NS : REPORT_RESEND_NS;
-}
-/* How many Calls what is missing explains, now that the connection has ended. */
-void report_missed_end(struct report *report, struct report_connection *connection,
-                       struct report_trouble *trouble);
-/* A Call on another one was sent first on that one: a cause may name it. */
-void report_keep(struct report *report, uint32_t number);
-/* The causes are known: what gave way and is named by one counts as not looked at. */
-void report_keep_named(struct report *report);
-/* rpcrdma_flow's connection and credits: it has ended, and its credits just before. */
-void report_ended(struct report *report, const struct rpcrdma_connection *connection);
-void report_credits(void *context, const struct rpcrdma_connection *connection,
-                    const struct rpcrdma_credit_result *results, size_t n);
-void report_free_connection(gpointer connection);
-void report_keeping_begin(struct report *report, size_t max_bytes);
-void report_keeping_end(struct report *report);
-/* causes/causes.c: _TELLING, _ONE_WAY, or _RECENT: no cause could name it, alone or with another
+/* To *sum; nothing, where there is none. */
+void report_slow_add(struct report_slow *sum, const struct report_slow *one);
+
+/* The room causes/. */
+void report_decide(struct report *report);
+const char *report_cause_name(enum report_cause_id id); /* "lost-to-client" */
+const char *report_confidence_name(enum report_confidence confidence);
+/* One that has ended: _TELLING, _ONE_WAY, or _RECENT: no cause could name it, alone or with another
  * one. */
 enum report_keep report_judge(struct report *report, const struct report_connection *connection);
-/* What was in flight on a connection was so until now: it is over. */
-void report_timeline_over(struct report *report, struct report_detail *detail);
-/* The limit stays where nothing was sent. */
-void report_timeline_end(struct report *report);
-/* rpcrdma_flow's credit_point */
-void report_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
-                         const struct rpcrdma_credit_point *point);
-/* Of both directions. */
-uint64_t report_unanswered(const struct report_connection *connection);
-/* "call 0.1, server 1.2, ... ms; stalled ...": where the time of an RPC went; "": not known. */
-void report_phases(const struct report_rpc *rpc, char *text, size_t size);
-/* Connections by number; the caller frees the list. */
+/* Gaps in what was sent, that the capture has; and the first one's frame, 0: there is none. */
+uint64_t report_gaps(const struct report *report, uint64_t *frame);
+/* "3 of 36 RPCs failed ...": what does not make it a cause; "": nothing of it. */
+void report_beside(const struct report *report, char text[REPORT_BESIDE]);
+/* Of these, failed RPCs that are no cause, which are told beside causes, too. */
+void report_failed_too(const struct report *report, char text[REPORT_BESIDE]);
+
+/* kept.c. Connections by number; the caller frees the list. */
 GList *report_connections(const struct report *report);
-/* The causes are known: connections that these name are marked. */
-void report_mark_named(struct report *report);
-/* Of these at most `most`: those that causes name, with most trouble, then the busy ones; what
- * causes name stands first. *left_out: how many there are besides, looked at or not. */
-GList *report_telling(const struct report *report, guint most, guint *left_out);
-/* By trouble, then by RPCs, the most first. */
+/* By trouble, then by RPCs, the most first: a GCompareFunc. */
 gint report_most_telling(gconstpointer a, gconstpointer b);
+gint report_by_number(gconstpointer a, gconstpointer b); /* likewise */
 /* How many were looked at, ... */
 guint report_looked_at(const struct report *report);
 /* ... and were not: no rule has seen them. */
 guint report_not_looked_at(const struct report *report);
 /* "at least ", where there are such: before a number of those that were; or "". */
 const char *report_at_least(const struct report *report);
-gint report_by_number(gconstpointer a, gconstpointer b); /* how: a GCompareFunc */
 /* Failures by status, the most frequent first; the caller frees the list. */
 GList *report_errors(const struct report *report);
-
-/* Of those of that level, the most frequent; NULL: none is known. */
-const struct report_error *report_failed_most(const struct report *report, enum report_level level);
-/* "3 of 36 RPCs failed ...": what does not make it a cause; "": nothing of it. */
-void report_beside(const struct report *report, char text[REPORT_BESIDE]);
-/* Of these, failed RPCs that are no cause, which are told beside causes, too. */
-void report_failed_too(const struct report *report, char text[REPORT_BESIDE]);
-
-/* Gaps in what was sent, that the capture has; and the first one's frame, 0: there is none. */
-uint64_t report_gaps(const struct report *report, uint64_t *frame);
-
+struct report_flaws report_flaws(const struct report *report);
+void report_flaws_add(struct report_flaws *sum, const struct report_connection *c);
 /* What the capture lasts: 0 where its clock was set back by more. */
 int64_t report_span_ns(const struct report *report);
-
 /* Whether the two directions' clocks differ by so much that no time between them is known. */
 bool report_times_wrong(const struct report *report);
 /* At its end: when the capture ended, which may be later than its last packet by: */
 int64_t report_now_ns(const struct report *report);
 int64_t report_silent_ns(const struct report *report); /* 0: or that is not known */
-/* Whether it is in order up to its last packet only: what the server did then with Calls that it
- * has is not known. */
-bool report_open_end(const struct report *report);
-/* Of Calls that were under way; "": none. */
-void report_under_way(const struct report *report, char text[REPORT_UNDER_WAY]);
-struct report_flaws report_flaws(const struct report *report);
-void report_flaws_add(struct report_flaws *sum, const struct report_connection *c);
-/* The verdict's first sentence. */
-void report_headline(const struct report *report, char *text, size_t size);
-
-/* What a kernel's trace has of an RPC; NULL: nothing. */
-const struct kernel_record *report_kernel(const struct report *report, unsigned source,
-                                          const struct report_rpc *rpc);
-
-/* What their phases come to, data_waiting_ns being part of data_ns. 0: of no RPC it is known. */
-double report_spent_ns(const struct report *report);
-
-/* That in words, and which operation the most went to; "": it is not known. */
-void report_time(const struct report *report, char text[REPORT_TIME]);
-
-/* What the capture lacks: each in words, "": nothing of it. */
-enum {
-    REPORT_LACKS_GAPS,
-    REPORT_LACKS_STATUSES,
-    REPORT_LACKS_ENCRYPTED,
-    REPORT_LACKS_LOST,
-    REPORT_LACKS_PAUSED,
-    REPORT_LACKS_ONCE, /* what is there twice */
-    N_REPORT_LACKS
-};
-void report_lack(const struct report *report, int which, char text[REPORT_LACK]);
-/* Why not all of the input could be read: how many reasons are told. */
-unsigned report_unread(const struct report *report);
-const char *report_unread_text(const struct report *report, unsigned which); /* not escaped */
-/* How many there are besides: "and 4 more; see --json". */
-uint64_t report_unread_more(const struct report *report, char *text, size_t size);
-/* And that JSON has not, either. */
-uint64_t report_problems_left_out(const struct report *report);
-/* What was read and may be wrong; NULL: nothing else. Not escaped. */
-const char *report_doubt(const struct report *report, unsigned which);
-/* There are causes, and nothing was left without an answer for them. */
-bool report_all_answered(const struct report *report);
-
-void report_text(struct report *report, struct out *out);
-void report_json(struct report *report, struct out *out);
-void report_html(struct report *report, struct out *out);
 
 #endif

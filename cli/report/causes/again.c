@@ -4,9 +4,7 @@
  * many connections it took. */
 #include "report/causes/causes.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "times.h"
 

@@ -3,7 +3,6 @@
  * is told. Those that fail or lose packets have rules of their own for it. */
 #include "report/causes/causes.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "out/address.h"

@@ -226,13 +226,6 @@ void causes_of_attempts(struct report *r)
     g_list_free(all);
 }
 
-bool report_refused(const struct rpcrdma_connection *c)
-{
-    return c->rejected || (c->life.ended == RPCRDMA_ENDED_RESET && c->life.ended_by >= 0 &&
-                           c->life.ended_by == report_server_end(c) && c->life.denied_frame == 0 &&
-                           c->life.established_frame == 0 && c->messages == 0);
-}
-
 bool report_nothing_listened(const struct rpcrdma_connection *c)
 {
     return report_refused(c) && !(c->rejected && c->life.reject_reason == CONSUMER) &&

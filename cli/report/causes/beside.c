@@ -4,7 +4,6 @@
 #include "report/causes/causes.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "times.h"
 
@@ -20,35 +19,6 @@ static bool same_port(const struct report_connection *a, const struct report_con
 static bool spans(const struct report_answers *answers, int64_t since_ns, int64_t until_ns)
 {
     return answers->first_ns != 0 && answers->first_ns < since_ns && answers->last_ns > until_ns;
-}
-
-/* What is told less precisely where two pauses become one. */
-static int64_t blurred(const struct report_pause *pause)
-{
-    const struct report_pause *next = pause + 1;
-    const struct report_pause *less = pause->ns < next->ns ? pause : next;
-
-    return time_plus(time_less(next->since_ns, pause->until_ns),
-                     time_less(less->until_ns, less->since_ns));
-}
-
-void report_pause(struct report_pauses *pauses, int64_t since_ns, int64_t until_ns)
-{
-    struct report_pause all[REPORT_PAUSES + 1];
-    unsigned n = pauses->n, at = 0;
-
-    memcpy(all, pauses->at, sizeof(pauses->at));
-    all[n++] = (struct report_pause){since_ns, until_ns, time_less(until_ns, since_ns)};
-    if (n > REPORT_PAUSES) {
-        for (unsigned i = 1; i + 1 < n; i++)
-            if (blurred(&all[i]) < blurred(&all[at]))
-                at = i;
-        all[at].until_ns = all[at + 1].until_ns;
-        all[at].ns = MAX(all[at].ns, all[at + 1].ns);
-        memmove(&all[at + 1], &all[at + 2], (--n - at - 1) * sizeof(all[0]));
-    }
-    memcpy(pauses->at, all, n * sizeof(all[0]));
-    pauses->n = n;
 }
 
 /* The longest in that time; of all, where that is all that is known. */

@@ -32,9 +32,6 @@ void causes_of_clocks(struct report *r);
  * waited for */
 void causes_of_jumps(struct report *r);
 
-/* collect/lulls.c: as report_slow_add */
-void report_lulls_add(struct report_slow *sum, const struct report_slow *one);
-
 /* time.c: that the way is long, or data moves slowly */
 void causes_of_time(struct report *r, const struct report_connection *c);
 
@@ -47,16 +44,11 @@ int64_t report_ack_time(const struct report_connection *c, bool server, unsigned
 /* life.c: that it failed, or an end was restarted before it began (restarted.c) */
 void causes_of_life(struct report *r, const struct report_connection *c);
 
-/* one_way.c: nothing that one of its ends sent was captured: what was answered is not known.
- */
-bool report_one_way(const struct report_connection *c);
-
-/* attempts.c: the server did not take it: REJ; of iWARP, also where TCP was accepted, and
- * reset before MPA. */
-bool report_refused(const struct rpcrdma_connection *c);
-/* ... because it still has the client's queue pair in another connection: forgot.c */
+/* forgot.c: the server refused it, because it still has the client's queue pair in another
+ * connection. */
 bool report_stale(const struct rpcrdma_connection *c);
-/* ... and not by what listens there (REJ, consumer reject), which may have been asked too late. */
+/* attempts.c: it was refused, and not by what listens there (REJ, consumer reject), which may have
+ * been asked too late. */
 bool report_nothing_listened(const struct rpcrdma_connection *c);
 
 /* set_up.c: the server did not get to know for long that it was set up, and answered
@@ -139,8 +131,6 @@ void causes_of_one_way(struct report *r, bool told);
  * checksums are wrong */
 void causes_of_path(struct report *r, const struct report_connection *c);
 void causes_of_damage(struct report *r);
-/* Each of its packets is in the capture twice, which no network does. */
-bool report_twice(const struct report_connection *c);
 
 /* not_ready.c: what was sent towards this end was refused for want of buffers; where that is
  * so on several connections of one host */
@@ -246,44 +236,20 @@ void causes_of_slow_ends(struct report *r);
 /* later.c: NFS told clients to try again later, for long */
 void causes_of_later(struct report *r);
 
-/* failed.c: many RPCs failed, at RPC or RDMA level or in NFS; of a connection that has
- * ended, these count for its server */
-void report_served(struct report *r, const struct rpcrdma_connection *c,
-                   const struct report_tally *t);
+/* failed.c: many RPCs failed, at RPC or RDMA level or in NFS */
 void causes_of_failures(struct report *r);
 
-/* disturbed.c: which connections the causes told so far may have made slow; none where the user
+/* marks.c: which connections the causes told so far may have made slow; none where the user
  * says what is slow. */
 void report_mark_disturbed(struct report *r);
+/* The causes are known: connections that these name are marked. */
+void report_mark_named(struct report *r);
 
 /* NULL: it is not kept. */
 static inline const struct report_connection *report_numbered(const struct report *r,
                                                               uint32_t number)
 {
     return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
-}
-
-/* Of its server, or of its client. */
-static inline const struct rpcrdma_address *report_host(const struct rpcrdma_connection *c,
-                                                        bool server)
-{
-    int end = report_server_end(c);
-
-    return &c->end[server ? end : 1 - end].address;
-}
-
-/* By the address of these ends, in an order of no meaning; 0: it is one host. */
-static inline int report_compare_hosts(const struct report_connection *a,
-                                       const struct report_connection *b, bool server)
-{
-    return memcmp(report_host(&a->pub, server), report_host(&b->pub, server),
-                  sizeof(struct rpcrdma_address));
-}
-
-static inline bool report_same_hosts(const struct report_connection *a,
-                                     const struct report_connection *b)
-{
-    return report_compare_hosts(a, b, true) == 0 && report_compare_hosts(a, b, false) == 0;
 }
 
 static inline double report_seconds(int64_t ns)

@@ -34,7 +34,8 @@ static const char *hint(const struct report_error *most)
                : "";
 }
 
-const struct report_error *report_failed_most(const struct report *r, enum report_level level)
+/* Of those of that level, the most frequent; NULL: none is known. */
+static const struct report_error *failed_most(const struct report *r, enum report_level level)
 {
     GList *all = report_errors(r), *one = all;
     const struct report_error *most = NULL;
@@ -50,7 +51,7 @@ const struct report_error *report_failed_most(const struct report *r, enum repor
 /* "33 of 36 RPCs failed at RPC or RDMA level, most often with PROG_UNAVAIL, first in frame 12" */
 static int tell_failures(const struct report *r, enum report_level level, char *text, size_t size)
 {
-    const struct report_error *most = report_failed_most(r, level);
+    const struct report_error *most = failed_most(r, level);
     uint64_t failed = r->failed[level];
     int at = snprintf(text, size, "%" PRIu64 " of %" PRIu64 " RPC%s %s", failed, r->rpcs,
                       plural(r->rpcs), levels[level].failed);
@@ -76,40 +77,6 @@ static bool many_failed(const struct report *r, enum report_level level)
     return found;
 }
 
-static void add_failed(struct report_server *one, enum report_level level,
-                       const struct report_failed *failed, uint32_t connection)
-{
-    struct report_failed *sum = &one->failed[level];
-
-    if (failed->rpcs == 0)
-        return;
-    if (sum->rpcs == 0 || failed->frame < sum->frame)
-        sum->frame = failed->frame;
-    sum->since_ns = sum->rpcs == 0 ? failed->since_ns : MIN(sum->since_ns, failed->since_ns);
-    sum->last_ns = sum->rpcs == 0 ? failed->last_ns : MAX(sum->last_ns, failed->last_ns);
-    one->connection[level] = sum->rpcs == 0 ? connection : 0;
-    sum->rpcs += failed->rpcs;
-    report_burst_add(&one->burst[level], &failed->bursts.worst);
-}
-
-void report_served(struct report *r, const struct rpcrdma_connection *c,
-                   const struct report_tally *t)
-{
-    const struct rpcrdma_address *address = report_host(c, true);
-    struct report_server *one = r->servers;
-    unsigned i = 0;
-
-    while (i < r->n_servers && memcmp(&one->address, address, sizeof(*address)) != 0)
-        i++, one++;
-    if (i == REPORT_SERVERS || t->rpcs == 0)
-        return;
-    if (i == r->n_servers)
-        r->servers[r->n_servers++].address = *address;
-    one->rpcs += t->rpcs;
-    for (enum report_level level = 0; level < REPORT_LEVELS && t->trouble; level++)
-        add_failed(one, level, &t->trouble->failed[level], c->number);
-}
-
 /* From the first to the latest, by their share: so long the server did not do what it was asked. */
 static int64_t cost(const struct report_server *one, enum report_level level)
 {
@@ -130,7 +97,7 @@ static bool tell_servers(struct report *r, enum report_level level)
         const struct report_server *one = &r->servers[i];
         const struct report_failed *failed = &one->failed[level];
         const struct report_error *most =
-            failed->rpcs == r->failed[level] ? report_failed_most(r, level) : NULL;
+            failed->rpcs == r->failed[level] ? failed_most(r, level) : NULL;
         struct report_cause *cause;
         char who[ADDRESS_SIZE];
 
@@ -174,7 +141,7 @@ static void tell_burst(struct report *r, enum report_level level, const struct r
 {
     const struct report_burst *burst = &one->burst[level];
     const struct report_error *most =
-        one->failed[level].rpcs == r->failed[level] ? report_failed_most(r, level) : NULL;
+        one->failed[level].rpcs == r->failed[level] ? failed_most(r, level) : NULL;
     int64_t ns = time_less(burst->last_ns, burst->since_ns);
     struct report_cause *cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
     char who[ADDRESS_SIZE];
@@ -195,7 +162,7 @@ static void tell_burst(struct report *r, enum report_level level, const struct r
 
 static void failures(struct report *r, enum report_level level)
 {
-    const struct report_error *most = report_failed_most(r, level);
+    const struct report_error *most = failed_most(r, level);
     bool of_servers = tell_servers(r, level);
     struct report_cause *cause;
     int at;

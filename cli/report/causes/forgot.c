@@ -5,7 +5,6 @@
 #include "report/collect/attempts.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "times.h"
 

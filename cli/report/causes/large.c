@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "out/address.h"
 #include "plural.h"
 #include "times.h"
 

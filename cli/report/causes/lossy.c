@@ -3,7 +3,6 @@
  * clients, are one cause: a switch or a port that all of them share loses them, most likely. */
 #include "report/causes/causes.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "out/address.h"

@@ -2,19 +2,7 @@
 /* The rule of docs/report.md about connections of which the capture lacks one direction. */
 #include "report/causes/causes.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-
-bool report_one_way(const struct report_connection *c)
-{
-    bool to_first = c->has_path[0] && c->path[0].packets > 0;
-    bool to_second = c->has_path[1] && c->path[1].packets > 0;
-
-    /* a segment of TCP names the ports of both ends: that pairs what was not captured, too */
-    return (c->pub.paired_by != RPCRDMA_PAIRED_CM || c->pub.carrier == RPCRDMA_CARRIER_IWARP) &&
-           !(to_first && to_second);
-}
 
 /* One message by itself is perhaps none (a damaged QP number). */
 static bool lacks_one(const struct report_connection *c)

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "out/connection.h"
 #include "plural.h"
@@ -286,24 +285,6 @@ static void lost_before(struct report *r, const struct report_connection *c, int
              "when its timer ended (connection %u). That way of the path was down, at least.",
              who, report_seconds(a->restart_ns), times, (unsigned)c->pub.number);
     snprintf(cause->against, sizeof(cause->against), "the sender may have stood still just then");
-}
-
-/* A network copies some packets; a mirror of several ports, or a capture at two interfaces, all. Of
- * these some may not be captured; of TCP only segments with data count as copies, and each of these
- * has one without, at most. */
-bool report_twice(const struct report_connection *c)
-{
-    enum { TCP = 20, HALF = 45 }; /* percent */
-    const bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
-    uint64_t packets = 0, copies = 0;
-    bool each = true;
-
-    for (int end = 0; end < 2; end++) {
-        each &= c->path[end].duplicated * 100 >= c->path[end].packets * HALF;
-        packets += c->path[end].packets;
-        copies += c->path[end].duplicated;
-    }
-    return copies > 0 && (tcp ? copies * 100 >= packets * TCP : each);
 }
 
 static void reordered(struct report *r, const struct report_connection *c, uint64_t late,

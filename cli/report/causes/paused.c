@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "plural.h"
-#include "times.h"
 
 #define SECOND INT64_C(1000000000)
 

@@ -56,31 +56,6 @@ const char *report_slow_in_all(const struct report_slow *slow, char text[REPORT_
     return text;
 }
 
-void report_slow_add(struct report_slow *sum, const struct report_slow *one)
-{
-    if (one->rpcs == 0)
-        return;
-    if (sum->rpcs == 0 || one->frame < sum->frame)
-        sum->frame = one->frame;
-    if (sum->rpcs == 0) {
-        sum->end = one->end;
-        sum->connection = one->connection;
-    }
-    sum->several_ends |= memcmp(&sum->end, &one->end, sizeof(one->end)) != 0;
-    if (sum->connection != one->connection)
-        sum->connection = 0;
-    sum->rpcs += one->rpcs;
-    sum->again += one->again;
-    sum->alone += one->alone;
-    sum->behind += one->behind;
-    sum->unacked += one->unacked;
-    sum->unmoved += one->unmoved;
-    sum->queued += one->queued;
-    sum->ns = time_plus(sum->ns, one->ns);
-    report_lulls_add(sum, one);
-    report_periods_add(&sum->periods, &one->periods);
-}
-
 /* How long an RPC may take for losses before the place of capture, as those that were seen tell. A
  * queue pair has one timer for both ends: another loss takes as long again. TCP's timers are each
  * end's own, and double (RFC 6298 section 5.5): 0.2 s becomes 0.6 s. What the other end sent again

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "report/causes/causes.h"
+#include "report/collect/collect.h"
 #include "report/collect/opened.h"
 
 enum { ANY_PORT = 0x10000 };
@@ -60,13 +60,6 @@ void report_attempts_end(struct report *r)
     g_hash_table_destroy(r->attempts->tries);
     g_hash_table_destroy(r->attempts->accepted);
     g_free(r->attempts);
-}
-
-bool report_refused_by_server(const struct rpcrdma_connection *c)
-{
-    return report_refused(c) &&
-           (c->life.established_frame == 0 || c->carrier == RPCRDMA_CARRIER_IWARP) &&
-           (c->life.ended_by < 0 || c->life.ended_by == report_server_end(c));
 }
 
 static void accept_at(struct report_attempts *a, const struct rpcrdma_connection *c, uint32_t port)

@@ -36,9 +36,6 @@ struct report_tries {
 
 void report_attempts_begin(struct report *r);
 void report_attempts_end(struct report *r);
-/* By the server: a client refuses a REP that it does not want any more. A server that does so
- * behind its own REP had accepted it. */
-bool report_refused_by_server(const struct rpcrdma_connection *c);
 /* It carries messages. */
 void report_accepted(struct report *r, const struct rpcrdma_connection *c);
 /* It has ended, whatever it was. True: it was refused, and is counted. */

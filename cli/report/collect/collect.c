@@ -2,7 +2,6 @@
 #include "report/collect/collect.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "keyed_hash.h"
@@ -77,28 +76,6 @@ static void note_rule(struct report *r, const struct rpcrdma_finding *finding)
 
 /* -- RPCs ------------------------------------------------------------------------------------- */
 
-int64_t report_now_ns(const struct report *r)
-{
-    return r->pipeline->at_end ? r->pipeline->end_ns : r->pipeline->clock.now_ns;
-}
-
-int64_t report_silent_ns(const struct report *r)
-{
-    return r->pipeline->end_known ? time_less(r->pipeline->end_ns, r->pipeline->clock.now_ns) : 0;
-}
-
-bool report_times_wrong(const struct report *r)
-{
-    return r->pipeline->apart.too_far;
-}
-
-int64_t report_span_ns(const struct report *r)
-{
-    int64_t span = time_less(r->pipeline->clock.now_ns, r->pipeline->clock.start_ns);
-
-    return span > 0 ? span : 0;
-}
-
 static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
 {
     if (transaction_is_callback(t))
@@ -123,11 +100,6 @@ static void note_groups(struct report *r, const struct rpc *rpc)
     if (share.reverse)
         share.phases = NULL;
     groups_add_share(r->clients, &share);
-}
-
-int report_server_end(const struct rpcrdma_connection *c)
-{
-    return c->role[0] == RPCRDMA_ROLE_SERVER || c->role[1] == RPCRDMA_ROLE_CLIENT ? 0 : 1;
 }
 
 /* Linux' cooked capture of all interfaces (version 2) has the interface of each packet. */

@@ -5,17 +5,15 @@
  * way to others, and is added up. The last of these are kept, as another one may take their place,
  * and the busiest.
  */
-#include "report/report.h"
+#include "report/collect/collect.h"
 
 #include <string.h>
 
 #include "out/connection.h"
-#include "report/causes/causes.h"
 #include "report/collect/acked.h"
 #include "report/collect/attempts.h"
 #include "report/collect/opened.h"
 #include "report/collect/tallies.h"
-#include "times.h"
 
 /* Of most connections. */
 static const struct report_trouble no_trouble;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lulls: waits for nearly all of which nothing at all passed, as if the clock of the host that
  * captured had been set forward meanwhile. */
-#include "report/causes/causes.h"
 #include "report/collect/collect.h"
 
 #include "times.h"

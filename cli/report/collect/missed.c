@@ -13,7 +13,7 @@
  * A Call that had waited for a second and more when the first of it was missing is not among them:
  * that it may have been answered then is no excuse.
  */
-#include "report/report.h"
+#include "report/collect/collect.h"
 
 #include "out/transaction.h"
 #include "report/collect/acked.h"

@@ -20,6 +20,31 @@ int64_t report_waited_ns(const struct report *r, const struct rpcrdma_transactio
     return time_less(until_ns, t->call_time_ns);
 }
 
+void report_slow_add(struct report_slow *sum, const struct report_slow *one)
+{
+    if (one->rpcs == 0)
+        return;
+    if (sum->rpcs == 0 || one->frame < sum->frame)
+        sum->frame = one->frame;
+    if (sum->rpcs == 0) {
+        sum->end = one->end;
+        sum->connection = one->connection;
+    }
+    sum->several_ends |= memcmp(&sum->end, &one->end, sizeof(one->end)) != 0;
+    if (sum->connection != one->connection)
+        sum->connection = 0;
+    sum->rpcs += one->rpcs;
+    sum->again += one->again;
+    sum->alone += one->alone;
+    sum->behind += one->behind;
+    sum->unacked += one->unacked;
+    sum->unmoved += one->unmoved;
+    sum->queued += one->queued;
+    sum->ns = time_plus(sum->ns, one->ns);
+    report_lulls_add(sum, one);
+    report_periods_add(&sum->periods, &one->periods);
+}
+
 /* It takes its place in the list, whose last one gives way. */
 RPCRDMA_RARE static void keep_slow(struct report *r, const struct rpc *rpc, int64_t latency)
 {

@@ -2,6 +2,7 @@
 /* What is counted of each connection that has not ended: found by its number, in a bounded number
  * of pages. */
 #include "report/collect/tallies.h"
+#include "report/collect/collect.h"
 
 #include <stdalign.h>
 #include <stdlib.h>

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the report shows over time. */
-#include "report/report.h"
+#include "report/collect/collect.h"
 
 #include <string.h>
-
-#include "times.h"
 
 static void widen(struct report *r)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The report's first sentences. */
-#include "report/report.h"
+#include "report/show/show.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,32 +10,6 @@
 static double seconds(int64_t ns)
 {
     return (double)ns / 1e9;
-}
-
-void report_flaws_add(struct report_flaws *sum, const struct report_connection *c)
-{
-    for (int end = 0; end < 2; end++) {
-        const struct rpcrdma_path *path = &c->path[end];
-
-        sum->retransmitted += path->retransmitted;
-        sum->lost += path->lost;
-        sum->marked += path->congestion_marks;
-        sum->cnps += path->cnps;
-    }
-    sum->at_limit += c->at_limit;
-}
-
-struct report_flaws report_flaws(const struct report *r)
-{
-    struct report_flaws flaws = r->let_go.flaws;
-    GHashTableIter each;
-    gpointer one;
-
-    flaws.known = report_not_looked_at(r) == 0;
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one))
-        report_flaws_add(&flaws, one);
-    return flaws;
 }
 
 /* Senders slow down for that, with nothing lost. */

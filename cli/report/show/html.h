@@ -4,7 +4,7 @@
 
 /* The report as HTML: html.c has the page, its charts and the verdict, html_tables.c the tables. */
 
-#include "report/report.h"
+#include "report/show/show.h"
 
 /* HTML as it is. */
 __attribute__((format(printf, 2, 3))) void html_put(struct out *out, const char *format, ...);

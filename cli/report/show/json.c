@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/report.h"
+#include "report/show/show.h"
 
 #include <string.h>
 

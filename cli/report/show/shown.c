@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What text, JSON and HTML show of the sums, in the same order and words. */
-#include "report/report.h"
+#include "report/show/show.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,13 +8,6 @@
 
 #include "out/transaction.h"
 #include "plural.h"
-
-gint report_by_number(gconstpointer a, gconstpointer b)
-{
-    const struct report_connection *x = a, *y = b;
-
-    return x->pub.number < y->pub.number ? -1 : x->pub.number > y->pub.number;
-}
 
 /* Where the client answers the server: these words are of one length. Not in what the transport
  * says, which is of the ends as they are. */
@@ -33,12 +26,6 @@ static void swap_ends(char *text)
     }
 }
 
-uint64_t report_unanswered(const struct report_connection *c)
-{
-    return c->trouble->unanswered[REPORT_FORWARD].calls +
-           c->trouble->unanswered[REPORT_REVERSE].calls;
-}
-
 void report_phases(const struct report_rpc *rpc, char *text, size_t size)
 {
     text[0] = '\0';
@@ -46,75 +33,6 @@ void report_phases(const struct report_rpc *rpc, char *text, size_t size)
         transaction_phases(&rpc->phases, rpc->stalled_ns, rpc->stalled_by, text, size);
     if (rpc->reverse)
         swap_ends(text);
-}
-
-GList *report_connections(const struct report *r)
-{
-    return g_list_sort(g_hash_table_get_values(r->connections), report_by_number);
-}
-
-guint report_looked_at(const struct report *r)
-{
-    return g_hash_table_size(r->connections) + r->let_go.connections + r->attempts_counted;
-}
-
-guint report_not_looked_at(const struct report *r)
-{
-    return r->n_connections - MIN(report_looked_at(r), r->n_connections);
-}
-
-const char *report_at_least(const struct report *report)
-{
-    return report_not_looked_at(report) > 0 ? "at least " : "";
-}
-
-static uint64_t trouble(const struct report_connection *c)
-{
-    uint64_t n = c->trouble->resent;
-
-    for (int end = 0; end < 2; end++)
-        if (c->has_path[end])
-            n += c->path[end].retransmitted + c->path[end].timeouts + c->path[end].lost;
-    return n;
-}
-
-gint report_most_telling(gconstpointer a, gconstpointer b)
-{
-    uint64_t x = trouble(a), y = trouble(b);
-
-    if (x == y) {
-        x = ((const struct report_connection *)a)->rpcs;
-        y = ((const struct report_connection *)b)->rpcs;
-    }
-    if (x != y)
-        return x < y ? 1 : -1;
-    return report_by_number(a, b);
-}
-
-static void mark(struct report *r, uint32_t number)
-{
-    struct report_connection *c = g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
-
-    if (c)
-        c->named = true;
-}
-
-void report_mark_named(struct report *r)
-{
-    enum { FEW = 8 }; /* of many others should be shown, too */
-
-    for (unsigned i = 0; i < r->n_causes; i++) {
-        const struct report_connection *c = r->causes[i].of;
-        const GArray *all = r->causes[i].connections;
-
-        if (!c)
-            continue;
-        mark(r, c->pub.number);
-        mark(r, c->pub.life.previous);
-        mark(r, c->trouble->resent_from);
-        for (guint k = 0; all && k < MIN(all->len, FEW); k++)
-            mark(r, g_array_index(all, uint32_t, k));
-    }
 }
 
 static gint named_first(const struct report_connection *a, const struct report_connection *b)
@@ -148,18 +66,6 @@ GList *report_telling(const struct report *r, guint most, guint *left_out)
         g_list_free(rest);
     }
     return g_list_sort(all, shown_order);
-}
-
-static gint most_errors(gconstpointer a, gconstpointer b)
-{
-    const struct report_error *x = a, *y = b;
-
-    return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
-}
-
-GList *report_errors(const struct report *r)
-{
-    return g_list_sort(g_hash_table_get_values(r->errors), most_errors);
 }
 
 const struct kernel_record *report_kernel(const struct report *r, unsigned source,

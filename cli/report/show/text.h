@@ -4,7 +4,7 @@
 
 /* What the files of the page of text share: text.c, text_groups.c. */
 
-#include "report/report.h"
+#include "report/show/show.h"
 
 __attribute__((format(printf, 2, 3))) void report_line(struct out *out, const char *format, ...);
 void report_title(struct out *out, const char *text);

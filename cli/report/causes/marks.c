@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whose RPCs may be slow by what is told of already: those of connections of the same two hosts. */
+/* Connections that causes mark: those that they name, and those whose RPCs may be slow by what is
+ * told of already, as they are of the same two hosts. */
 #include "report/causes/causes.h"
 
 #include <string.h>
@@ -56,4 +57,30 @@ void report_mark_disturbed(struct report *r)
         c->disturbed = !r->slow_told && (all || g_tree_lookup(hosts, c));
     }
     g_tree_destroy(hosts);
+}
+
+static void mark(struct report *r, uint32_t number)
+{
+    struct report_connection *c = g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
+
+    if (c)
+        c->named = true;
+}
+
+void report_mark_named(struct report *r)
+{
+    enum { FEW = 8 }; /* of many others should be shown, too */
+
+    for (unsigned i = 0; i < r->n_causes; i++) {
+        const struct report_connection *c = r->causes[i].of;
+        const GArray *all = r->causes[i].connections;
+
+        if (!c)
+            continue;
+        mark(r, c->pub.number);
+        mark(r, c->pub.life.previous);
+        mark(r, c->trouble->resent_from);
+        for (guint k = 0; all && k < MIN(all->len, FEW); k++)
+            mark(r, g_array_index(all, uint32_t, k));
+    }
 }
