@@ -11,7 +11,6 @@
 
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
 #define HOUR (3600 * SECOND)
 
 /* "12.000000001" seconds: exactly, where that is possible. */

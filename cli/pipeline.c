@@ -13,8 +13,6 @@
 #include "source/interrupt.h"
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
-
 /* Not before it, nor after a lull. */
 static inline bool follows(int64_t time_ns, int64_t latest_ns)
 {

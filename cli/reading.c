@@ -4,8 +4,7 @@
 #include <inttypes.h>
 
 #include "source/clock.h"
-
-#define SECOND INT64_C(1000000000)
+#include "times.h"
 
 /* "6.25 GB": of 1000, as disks and ls --si have them. */
 static void add_bytes(struct progress_line *line, uint64_t bytes)

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#define SECOND INT64_C(1000000000)
+
 static inline int64_t time_less(int64_t a, int64_t b)
 {
     int64_t result;

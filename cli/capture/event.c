@@ -11,7 +11,6 @@
 #include "source/clock.h"
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
 #define ASTRAY                                                                                     \
     (-SECOND) /* interfaces are not in order with each other; beyond, a clock was set back */
 

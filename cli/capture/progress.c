@@ -5,8 +5,7 @@
 #include "capture/progress.h"
 #include "source/clock.h"
 #include "source/source.h"
-
-#define SECOND INT64_C(1000000000)
+#include "times.h"
 
 void capture_progress_show(struct capture_progress *progress, const struct source *source,
                            struct capture_select *select, uint64_t packets)

@@ -4,8 +4,7 @@
 #include "each.h"
 #include "networks.h"
 #include "out/transaction.h"
-
-#define SECOND INT64_C(1000000000)
+#include "times.h"
 
 static const struct json_key nak_keys[RPCRDMA_NAKS] = {
     [RPCRDMA_NAK_RNR] = {JSON_KEY_rnr},

@@ -314,4 +314,15 @@ bool report_times_wrong(const struct report *report);
 int64_t report_now_ns(const struct report *report);
 int64_t report_silent_ns(const struct report *report); /* 0: or that is not known */
 
+/* As they are printed. */
+static inline double report_seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static inline double report_ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
 #endif

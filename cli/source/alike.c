@@ -19,7 +19,6 @@ enum {
     REPEATED_MOST = 3,     /* as much as that in one file comes twice by itself */
 };
 
-static const int64_t SECOND = 1000000000;
 static const int64_t SPREAD_NS = 10000000; /* of the differences' middle half, and a thousandth of
                                             * the time they are from, by which clocks drift */
 /* What is retransmitted comes in a burst: of packets that came over a longer time, and are all

@@ -7,8 +7,7 @@
 
 #include "source/clock.h"
 #include "source/interrupt.h"
-
-#define SECOND INT64_C(1000000000)
+#include "times.h"
 
 enum {
     LOOK_EVERY = 64,  /* rounds between two looks at the clock while there is no pause */

@@ -9,8 +9,6 @@
 #include "source/stamp.h"
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
-
 struct timed {
     struct source source;
     struct source *from;

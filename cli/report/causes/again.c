@@ -9,7 +9,6 @@
 #include "times.h"
 
 enum {
-    FEW = 3,    /* so many are told one by one */
     LISTED = 8, /* so many have their numbers in the text */
     NUMBERS = LISTED * 12 + 40
 };
@@ -151,7 +150,7 @@ static void sum_up(const struct report *r, struct report_cause *const *all, guin
         of = of_one_moment(all[0]) ? report_causes_at_once(all + i, n - i) : 1;
         restarts++;
     }
-    if (restarts > FEW) {
+    if (restarts > REPORT_FEW) {
         make_one(r, all, n, false);
         return;
     }

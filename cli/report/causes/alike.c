@@ -9,8 +9,6 @@
 #include "plural.h"
 #include "times.h"
 
-enum { FEW = 3 }; /* so many are told one by one */
-
 /* What happened to them. */
 static const char *const befell[N_CAUSES] = {
     [CAUSE_LOST_TO_SERVER] = "lost packets or Acks towards the server",
@@ -58,7 +56,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     char server[ADDRESS_SIZE], told[sizeof(one.text)];
     guint connections, clients;
 
-    if (n <= FEW)
+    if (n <= REPORT_FEW)
         return;
     add_up(&one, all, n);
     clients = report_causes_hosts(all, n, false);

@@ -190,7 +190,6 @@ static void refused_many(struct report *r, GList *all, const struct report_tries
 
 void causes_of_attempts(struct report *r)
 {
-    enum { FEW = 3 }; /* clients, that are told each */
     GList *tries = report_tries(r), *all = report_connections(r);
     bool several = tries && tries->next;
 
@@ -215,9 +214,9 @@ void causes_of_attempts(struct report *r)
                 most = of;
         }
         same = g_list_reverse(same);
-        if (clients > FEW)
+        if (clients > REPORT_FEW)
             refused_many(r, all, most, clients, uncounted ? 0 : attempts);
-        for (GList *one = same; one && clients <= FEW; one = one->next)
+        for (GList *one = same; one && clients <= REPORT_FEW; one = one->next)
             connection_refused(r, all, one->data, several);
         g_list_free(same);
         g_list_free(tries);

@@ -9,8 +9,6 @@
 #include "plural.h"
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
-
 /* The capture lacks packets, or something was sent again until then; or a loss was waited for half
  * as long: it may have been one. */
 static bool disturbed(const struct rpcrdma_path *path, uint64_t frame, int64_t waited_ns)

@@ -7,8 +7,6 @@
 
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
-
 /* What else listens there was perhaps not restarted with it. */
 static bool same_port(const struct report_connection *a, const struct report_connection *b)
 {

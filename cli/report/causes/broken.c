@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define SECOND INT64_C(1000000000)
+#include "times.h"
+
 #define WITHIN_NS (30 * SECOND) /* as `check`'s rule of this name */
 enum { LEAST = 3 };             /* so many in that time: once, a server was restarted */
 

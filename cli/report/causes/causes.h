@@ -8,6 +8,9 @@
 
 #include "report/report.h"
 
+/* So many of one kind are told one by one; more of one server, or of one client, are one cause. */
+enum { REPORT_FEW = 3 };
+
 /* About the connection that is looked at; valid until the next one is added. */
 struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
                                       enum report_confidence confidence);
@@ -250,11 +253,6 @@ static inline const struct report_connection *report_numbered(const struct repor
                                                               uint32_t number)
 {
     return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
-}
-
-static inline double report_seconds(int64_t ns)
-{
-    return (double)ns / 1e9;
 }
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
 /* A client that closes a connection sooner after its last Call does not do so because it is idle:
  * Linux waits for 5 minutes. */
 #define IDLE_NS (60 * SECOND)

@@ -12,11 +12,6 @@
 #define DOUBTED_NS                                                                                 \
     INT64_C(1000000) /* waits for credits and for Acks are not told that are shorter */
 
-static double ms(int64_t ns)
-{
-    return (double)ns / 1e6;
-}
-
 /* What depends on which of a packet and its answer was first, or on the time between them: nothing
  * of it is known where answers are not put behind what they answer. */
 static bool by_order(const struct report_cause *cause)
@@ -108,8 +103,8 @@ static void differ(struct report *r)
         "by %s before it passes. Which came first is not known, nor how long anything took%s%s. "
         "Make the times of %s's packets earlier by that (editcap -t), and merge the two "
         "captures again.",
-        ms(apart->ns), late, early, told->len > 0 ? ", and not told for that: " : "", told->str,
-        late);
+        report_ms(apart->ns), late, early, told->len > 0 ? ", and not told for that: " : "",
+        told->str, late);
     g_string_free(told, TRUE);
 }
 
@@ -130,7 +125,7 @@ static void doubt(const struct report *r, struct report_cause *cause)
                    "have been the answers, on the other way"
                  : "the clocks of the two directions differ by %.3f ms and more: so much more, or "
                    "less, Calls seem to be in flight",
-             ms(r->pipeline->early_ns));
+             report_ms(r->pipeline->early_ns));
 }
 
 /* What is there twice seems to be sent again: nothing of that is known. */

@@ -10,8 +10,6 @@
 #include "out/address.h"
 #include "times.h"
 
-enum { FEW = 3 }; /* hosts, of which each is told */
-
 /* Restarts are told for all clients of a server, and all servers of a client, already. */
 static bool concerns(const struct report_cause *cause)
 {
@@ -49,7 +47,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     char host[ADDRESS_SIZE], common[80] = "";
     const bool together = report_causes_at_once(all, n) == n;
 
-    if (others <= FEW)
+    if (others <= REPORT_FEW)
         return;
     report_causes_add_up(&one, all, n);
     report_causes_judge(&one, all, n, false);

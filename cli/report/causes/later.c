@@ -12,8 +12,6 @@
 #include "report/collect/later.h"
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
-
 static const enum report_cause_id ids[REPORT_LATERS] = {
     [REPORT_DELAY] = CAUSE_NFS_DELAY,
     [REPORT_GRACE] = CAUSE_NFS_GRACE,

@@ -5,8 +5,7 @@
 /* What the rules of connections that failed share: life.c, held.c, left.c, lost.c. */
 
 #include "report/causes/restarted.h"
-
-#define SECOND INT64_C(1000000000)
+#include "times.h"
 
 /* held.c: the Calls that were sent again on this connection had reached the server's host:
  * adds the cause, and there is no other one. */

@@ -9,8 +9,6 @@
 #include "plural.h"
 #include "times.h"
 
-enum { FEW = 3 }; /* so many are told one by one */
-
 static bool concerns(const struct report_cause *cause)
 {
     return cause->has_lost;
@@ -68,7 +66,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     guint hosts;
     int64_t all_ns;
 
-    if (n <= FEW)
+    if (n <= REPORT_FEW)
         return;
     hosts = report_causes_hosts(all, n, false);
     report_causes_judge(&one, all, n, false);

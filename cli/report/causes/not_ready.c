@@ -11,8 +11,6 @@
 #include "plural.h"
 #include "times.h"
 
-enum { FEW = 3 }; /* so many are told one by one */
-
 /* RDMA Reads take no Receive that was posted: the end that answers them has too much to do. */
 static const char *not_ready(uint64_t naks, uint64_t reads)
 {
@@ -121,7 +119,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     char host[ADDRESS_SIZE], away[128] = "";
     int64_t away_ns;
 
-    if (n <= FEW)
+    if (n <= REPORT_FEW)
         return;
     for (guint i = 0; i < n; i++) {
         naks += path_of(all[i])->naks[RPCRDMA_NAK_RNR];

@@ -7,8 +7,7 @@
 #include <stdio.h>
 
 #include "plural.h"
-
-#define SECOND INT64_C(1000000000)
+#include "times.h"
 
 /* Likewise of an end that stood still, or the way: no server was slow in these periods for sure. */
 static struct report_cause *add_stalled(struct report *r, const struct report_slow *slow,

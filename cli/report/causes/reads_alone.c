@@ -8,8 +8,6 @@
 #include "report/causes/causes.h"
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
-
 /* A connection whose server asks that client; NULL: there is none, or this queue pair is one's. */
 static const struct report_connection *of_hosts(const struct report *r,
                                                 const struct report_read_alone *read)

@@ -9,7 +9,6 @@
 #include "plural.h"
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
 /* A server may drop the state of a client that is away for longer: 90 s with Linux, 30 with some.
  */
 #define LEASE_NS (30 * SECOND)

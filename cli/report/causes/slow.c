@@ -8,8 +8,6 @@
 #include "plural.h"
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
-
 /* For half of that time and more data of RDMA stood still, or Acks, or answers to Reads did: the
  * end may have, too. That time is told of as theirs, and no cost of this cause. */
 static bool doubt_what_stood_still(const struct report_slow *slow,

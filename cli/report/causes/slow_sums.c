@@ -6,8 +6,6 @@
 
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
-
 /* There are others that it might be. */
 static bool one_of_several(const struct report *r, const struct rpcrdma_address *end, bool server)
 {

@@ -8,8 +8,6 @@
 
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
-
 /* Where packets are lost or come out of order, that is why they are late. */
 static bool stood_still(const struct rpcrdma_path *path)
 {

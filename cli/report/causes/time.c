@@ -9,11 +9,6 @@
 #include "plural.h"
 #include "times.h"
 
-static double ms(int64_t ns)
-{
-    return (double)ns / 1e6;
-}
-
 enum { LEAST_ACKS = 20 };
 
 static bool is_tcp(const struct report_connection *c)
@@ -94,7 +89,7 @@ static void delayed_for_a_while(struct report *r, const struct report_connection
              (unsigned)c->pub.number, server ? "" : " on the client's side of the capture",
              report_seconds(time_less(slow->since_ns, r->pipeline->clock.start_ns)),
              report_seconds(time_less(slow->until_ns, slow->since_ns)), slow->acks, of,
-             ms(slow->ns / (int64_t)slow->acks), server ? "answer" : "RPC");
+             report_ms(slow->ns / (int64_t)slow->acks), server ? "answer" : "RPC");
     snprintf(cause->against, sizeof(cause->against),
              "a host that is slow to acknowledge looks the same; capture at the other end, too");
 }
@@ -116,14 +111,15 @@ static void delayed(struct report *r, const struct report_connection *c)
         if (apart > 0 && quick < apart + REPORT_SLOW_ACK_NS)
             continue;
         if (c->brief_acks[server].count == 0)
-            snprintf(median, sizeof(median), "median %.1f ms", ms(report_ack_time(c, server, 50)));
+            snprintf(median, sizeof(median), "median %.1f ms",
+                     report_ms(report_ack_time(c, server, 50)));
         if (quick >= (is_tcp(c) && !server ? REPORT_LONG_ACK_NS : REPORT_SLOW_ACK_NS)) {
-            snprintf(how, sizeof(how), "even the quickest %s take %.1f ms (%s)", of, ms(quick),
-                     median);
+            snprintf(how, sizeof(how), "even the quickest %s take %.1f ms (%s)", of,
+                     report_ms(quick), median);
             delayed_by(r, c, server, n, quick, how);
         } else if (most >= REPORT_LONG_ACK_NS) {
-            snprintf(how, sizeof(how), "three in four %s take %.1f ms and more (%s)", of, ms(most),
-                     median);
+            snprintf(how, sizeof(how), "three in four %s take %.1f ms and more (%s)", of,
+                     report_ms(most), median);
             delayed_by(r, c, server, n - n / 4, most, how);
         } else if (server || is_tcp(c) || acks_captured(c)) {
             delayed_for_a_while(r, c, server, of);

@@ -13,8 +13,6 @@
 
 static const char not_captured[] = "a Reply may not have been captured";
 
-enum { FEW = 3 }; /* so many are told one by one */
-
 /* Of its Calls one at least was sent again on another connection, which is told of that one; or may
  * have been, on what took its place and was not looked at. That names the connection a Call was
  * sent on first: it may have been sent on this one in between, as may all of what took its place.
@@ -71,7 +69,6 @@ static void given_up(struct report *r, const struct report_connection *c)
     snprintf(cause->against, sizeof(cause->against), "%s", maybe ? maybe : not_captured);
 }
 
-#define SECOND INT64_C(1000000000)
 #define LONG_NS (10 * SECOND) /* that the capture ended is no argument then */
 
 /* The other end moved data for one of these, and was heard last within a second after that, and
@@ -228,7 +225,7 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
     struct report_cause one = *all[0];
     char who[ADDRESS_SIZE];
 
-    if (n <= FEW)
+    if (n <= REPORT_FEW)
         return;
     report_causes_add_up(&one, all, n);
     one.connections = report_causes_connections(all, n);

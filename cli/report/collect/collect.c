@@ -13,8 +13,6 @@
 #include "times.h"
 #include "wire/cursor.h"
 
-#define SECOND INT64_C(1000000000)
-
 static void free_error(gpointer p)
 {
     struct report_error *error = p;

@@ -9,8 +9,6 @@
 #include "times.h"
 #include "upper/names.h"
 
-#define SECOND INT64_C(1000000000)
-
 enum {
     CLIENTS_MOST = RPCRDMA_BOUND(1024, 8), /* with one server each */
     WAITS_MOST = RPCRDMA_BOUND(4096, 16),  /* at once */

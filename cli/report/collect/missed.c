@@ -19,8 +19,6 @@
 #include "report/collect/acked.h"
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
-
 /* Of TCP bytes are missing. What each Reply takes at least, with the headers of MPA, DDP and
  * RPC-over-RDMA; and of a gap's ends each may have spoiled one more. */
 enum { LEAST_REPLY = 64, BROKEN = 2 };

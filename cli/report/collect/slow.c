@@ -8,8 +8,6 @@
 #include "times.h"
 #include "wire/hot.h"
 
-#define SECOND INT64_C(1000000000)
-
 int64_t report_waited_ns(const struct report *r, const struct rpcrdma_transaction *t)
 {
     const struct rpcrdma_connection *c = t->connection;

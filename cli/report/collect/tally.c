@@ -6,8 +6,6 @@
 #include "out/connection.h"
 #include "times.h"
 
-#define SECOND INT64_C(1000000000)
-
 static void note_resent(struct report *r, struct report_tally *tally,
                         const struct rpcrdma_transaction *t)
 {

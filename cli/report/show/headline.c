@@ -7,11 +7,6 @@
 
 #include "plural.h"
 
-static double seconds(int64_t ns)
-{
-    return (double)ns / 1e9;
-}
-
 /* Senders slow down for that, with nothing lost. */
 static void tell_congestion(const struct report_flaws *flaws, char text[80])
 {
@@ -98,8 +93,8 @@ static void healthy(const struct report *r, char *text, size_t size)
              : r->nfs_uncaptured > 0 ? " as far as NFS statuses were captured"
              : r->nfs_encrypted > 0  ? " as far as NFS statuses are not encrypted"
                                      : "",
-             r->rpcs, plural(r->rpcs), seconds(report_span_ns(r)), r->answered, loss, congestion,
-             credits, beside[0] ? " " : "", beside, locks);
+             r->rpcs, plural(r->rpcs), report_seconds(report_span_ns(r)), r->answered, loss,
+             congestion, credits, beside[0] ? " " : "", beside, locks);
 }
 
 void report_headline(const struct report *r, char *text, size_t size)
@@ -131,8 +126,8 @@ void report_headline(const struct report *r, char *text, size_t size)
         snprintf(text, size,
                  "Undecided: %" PRIu64 " of %" PRIu64 " RPC%s took %.3g s or more, %.3f s at most, "
                  "and %s.",
-                 r->slow_of_all, r->rpcs, plural(r->rpcs), seconds(MAX(r->slow_ns, 1000000000)),
-                 seconds(r->slow_of_all_ns),
+                 r->slow_of_all, r->rpcs, plural(r->rpcs),
+                 report_seconds(MAX(r->slow_ns, 1000000000)), report_seconds(r->slow_of_all_ns),
                  r->slow_cut > 0
                      ? "where that time went is not known: the capture cut the chunk lists of "
                        "Calls"
@@ -243,7 +238,7 @@ static int concerned(const struct report *r, char *text, size_t size)
                   "%" PRIu64 " of %" PRIu64 " RPC%s%s took %.3g s or more, half of %s less than "
                   "%.3f ms. ",
                   r->slow, of, plural(of), all_known ? "" : " whose latency is known",
-                  seconds(r->slow_ns), all_known ? "all" : "these",
+                  report_seconds(r->slow_ns), all_known ? "all" : "these",
                   (double)latency_percentile(&r->latency, 50) / 1e6);
     g_hash_table_iter_init(&each, r->connections);
     while (g_hash_table_iter_next(&each, NULL, &one)) {

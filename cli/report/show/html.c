@@ -78,11 +78,6 @@ void html_text(struct out *out, const char *text)
     }
 }
 
-static double ms(int64_t ns)
-{
-    return (double)ns / 1e6;
-}
-
 /* -- timelines -------------------------------------------------------------------------------- */
 
 enum { CHART_WIDTH = 720, CHART_HEIGHT = 110, LEFT = 56, BASE = 88 };
@@ -92,7 +87,7 @@ typedef double measure(const struct report *r, const struct report_bin *bin);
 static double latency_max(const struct report *r, const struct report_bin *bin)
 {
     (void)r;
-    return ms(bin->latency_max_ns);
+    return report_ms(bin->latency_max_ns);
 }
 
 static double megabytes(const struct report *r, const struct report_bin *bin)
@@ -201,7 +196,7 @@ static void bar(struct out *out, const struct report_rpc *one)
                 out,
                 "<rect x=\"%.2f\" width=\"%.2f\" height=\"14\" fill=\"var(--%s)\"><title>%s %.3f "
                 "ms</title></rect>",
-                x, width, parts[i].colour, parts[i].name, ms(parts[i].ns));
+                x, width, parts[i].colour, parts[i].name, report_ms(parts[i].ns));
         x += width;
     }
     out_literal(out, "</svg>\n");
@@ -219,7 +214,8 @@ static void slowest(const struct report *r, struct out *out)
         const struct report_rpc *one = &r->slowest[i];
         char phases[256];
 
-        html_put(out, "<p>%.3f ms%s, ", ms(one->latency_ns), one->answered ? "" : " and no Reply");
+        html_put(out, "<p>%.3f ms%s, ", report_ms(one->latency_ns),
+                 one->answered ? "" : " and no Reply");
         html_text(out, one->title);
         html_put(out, ", frame %" PRIu64 ", XID 0x%08x, connection %u", one->call_frame,
                  (unsigned)one->xid, (unsigned)one->connection);
@@ -335,11 +331,11 @@ static void captured(const struct report *r, struct out *out)
         out_literal(out, " UTC, ");
     }
     html_put(out, "%.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s",
-             (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame),
+             report_seconds(report_span_ns(r)), clock->frame, plural(clock->frame),
              r->pipeline->messages, plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
     if (report_silent_ns(r) >= REPORT_SILENT_NS)
         html_put(out, ". silent: %.3f s from the last packet to the end of the capture",
-                 (double)report_silent_ns(r) / 1e9);
+                 report_seconds(report_silent_ns(r)));
     for (int i = 0; i < N_REPORT_LACKS; i++) {
         report_lack(r, i, text);
         if (text[0])

@@ -10,11 +10,6 @@
 #include "out/view.h"
 #include "plural.h"
 
-static double ms(int64_t ns)
-{
-    return (double)ns / 1e6;
-}
-
 static void begin(struct out *out, const char *columns)
 {
     out_literal(out, "<div class=\"wide\"><table><thead><tr>");
@@ -61,7 +56,7 @@ static void group_row(const struct group *g, double span, struct out *out)
 static void group_table(const struct report *r, struct out *out, const char *name,
                         struct groups *groups)
 {
-    double span = (double)report_span_ns(r) / 1e9;
+    double span = report_seconds(report_span_ns(r));
     char host[ADDRESS_SIZE];
 
     groups_sort(groups, GROUPS_BY_TIME);
@@ -191,17 +186,17 @@ static void path_row(const struct report_connection *c, int end, struct out *out
              server ? "server" : "client");
     for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
         html_put(out, "<td>%" PRIu64 "</td>", numbers[i]);
-    html_put(out, "<td>%.3f</td>", ms(p->waited_ns));
+    html_put(out, "<td>%.3f</td>", report_ms(p->waited_ns));
     for (size_t i = 0; i < G_N_ELEMENTS(more); i++)
         html_put(out, "<td>%" PRIu64 "</td>", more[i]);
     if (server && c->acks.count > 0)
-        html_put(out, "<td>%.3f</td>", ms(latency_percentile(&c->acks, 50)));
+        html_put(out, "<td>%.3f</td>", report_ms(latency_percentile(&c->acks, 50)));
     else
         out_literal(out, "<td></td>");
     if (p->clocks_differ)
         out_literal(out, "<td>clocks contradict each other</td><td></td></tr>\n");
     else if (p->both_ends)
-        html_put(out, "<td>%.3f</td><td>%" PRIu64 "</td></tr>\n", ms(p->transit_mean_ns),
+        html_put(out, "<td>%.3f</td><td>%" PRIu64 "</td></tr>\n", report_ms(p->transit_mean_ns),
                  p->lost_between);
     else
         out_literal(out, "<td></td><td></td></tr>\n");
@@ -254,8 +249,8 @@ static void kernels(const struct report *r, struct out *out)
                 html_put(out,
                          "<tr><td class=\"t\">%s</td><td>%" PRIu64 "</td><td>%.3f</td>"
                          "<td>%.3f</td><td>%.3f</td><td>%.3f</td></tr>\n",
-                         phases[p].name, l->count, l->sum_ns / 1e6, ms(latency_mean(l)),
-                         ms(latency_percentile(l, 95)), ms(l->max_ns));
+                         phases[p].name, l->count, l->sum_ns / 1e6, report_ms(latency_mean(l)),
+                         report_ms(latency_percentile(l, 95)), report_ms(l->max_ns));
         }
         end_table(out);
         if (source->refused > 0)
@@ -265,7 +260,7 @@ static void kernels(const struct report *r, struct out *out)
         if (source->clock.known)
             html_put(out, "<p class=\"dim\">Its clock is known to %s%.3f ms.</p>\n",
                      source->clock.contradicts ? "no better than " : "",
-                     ms(source->clock.error_ns));
+                     report_ms(source->clock.error_ns));
     }
 }
 

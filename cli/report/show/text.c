@@ -43,11 +43,6 @@ static void folded(struct out *out, const char *text, size_t first, size_t inden
     out_line(out);
 }
 
-static double ms(int64_t ns)
-{
-    return (double)ns / 1e6;
-}
-
 static void causes(const struct report *r, struct out *out)
 {
     char text[sizeof(r->causes->text) + sizeof(r->causes->against) + 160];
@@ -137,11 +132,11 @@ static void captured(const struct report *r, struct out *out)
     out_line(out);
     report_line(
         out, "  length    %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s",
-        (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame), r->pipeline->messages,
-        plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
+        report_seconds(report_span_ns(r)), clock->frame, plural(clock->frame),
+        r->pipeline->messages, plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
     if (report_silent_ns(r) >= REPORT_SILENT_NS)
         report_line(out, "  silent    %.3f s from the last packet to the end of the capture",
-                    (double)report_silent_ns(r) / 1e9);
+                    report_seconds(report_silent_ns(r)));
     for (int i = 0; i < N_REPORT_LACKS; i++) {
         report_lack(r, i, text);
         snprintf(label, sizeof(label), "  %-9s ", names[i]);
@@ -234,9 +229,9 @@ static void slowest(const struct report *r, struct out *out)
         const struct report_rpc *one = &r->slowest[i];
         char path[64], phases[256];
 
-        report_line(out, "  %10.3f ms%s  frame %" PRIu64 " #%u XID 0x%08x %s", ms(one->latency_ns),
-                    one->answered ? "" : " and no Reply", one->call_frame,
-                    (unsigned)one->connection, (unsigned)one->xid,
+        report_line(out, "  %10.3f ms%s  frame %" PRIu64 " #%u XID 0x%08x %s",
+                    report_ms(one->latency_ns), one->answered ? "" : " and no Reply",
+                    one->call_frame, (unsigned)one->connection, (unsigned)one->xid,
                     report_short_name(one->title, NAME, name));
         report_phases(one, phases, sizeof(phases));
         if (phases[0]) {
@@ -280,8 +275,9 @@ static void kernels(const struct report *r, struct out *out)
 
             if (l->count > 0)
                 report_line(out, "  %6" PRIu64 " %10.3f %9.3f %9.3f %9.3f %s", l->count,
-                            l->sum_ns / 1e6, ms(latency_mean(l)), ms(latency_percentile(l, 95)),
-                            ms(l->max_ns), phases[p].name);
+                            l->sum_ns / 1e6, report_ms(latency_mean(l)),
+                            report_ms(latency_percentile(l, 95)), report_ms(l->max_ns),
+                            phases[p].name);
         }
         if (source->refused > 0)
             report_line(out, "  %6" PRIu64 " time%s a Call waited for memory regions",
@@ -289,7 +285,7 @@ static void kernels(const struct report *r, struct out *out)
         if (source->clock.known)
             report_line(out, "  its clock is known to %s%.3f ms",
                         source->clock.contradicts ? "no better than " : "",
-                        ms(source->clock.error_ns));
+                        report_ms(source->clock.error_ns));
     }
 }
 
@@ -329,13 +325,13 @@ static void put_path(struct out *out, const struct report_connection *c, int end
     if (path->both_ends)
         snprintf(text + strlen(text), sizeof(text) - strlen(text),
                  "; captured at both ends: on the way for %.3f ms, %" PRIu64 " lost in between",
-                 ms(path->transit_mean_ns), path->lost_between);
+                 report_ms(path->transit_mean_ns), path->lost_between);
     if (path->clocks_differ)
         snprintf(text + strlen(text), sizeof(text) - strlen(text),
                  "; captured at two places whose clocks contradict each other");
     if (end == report_server_end(&c->pub) && c->acks.count > 0)
         snprintf(text + strlen(text), sizeof(text) - strlen(text),
-                 "; Calls acknowledged in %.3f ms", ms(latency_percentile(&c->acks, 50)));
+                 "; Calls acknowledged in %.3f ms", report_ms(latency_percentile(&c->acks, 50)));
     out_blanks(out, 2);
     folded(out, text, 2, 5);
 }

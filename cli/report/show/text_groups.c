@@ -153,7 +153,7 @@ static void both(const struct groups *groups, guint most, double span, struct ou
 
 void report_text_groups(const struct report *r, struct out *out)
 {
-    double span = (double)report_span_ns(r) / 1e9;
+    double span = report_seconds(report_span_ns(r));
 
     report_title(out, report_times_wrong(r)
                           ? "OPERATIONS (by total time; all times in ms are wrong: two clocks)"
