@@ -42,10 +42,22 @@ static int64_t rnr_timer_ns(const struct rpcrdma_path *path)
     return (int64_t)rnr_timers[path->rnr_timer & 31] * 10000;
 }
 
+static bool unheard(const struct rpcrdma_connection *c)
+{
+    return c->life.requests > 0 && c->messages == 0 &&
+           rpcrdma_life_unheard(&c->life, c->established);
+}
+
+bool connection_withdrawn(const struct rpcrdma_connection *c)
+{
+    return c->life.ended == RPCRDMA_ENDED_REJECTED && c->life.ended_by >= 0 &&
+           c->role[c->life.ended_by] == RPCRDMA_ROLE_CLIENT && unheard(c);
+}
+
 bool connection_unanswered(const struct rpcrdma_connection *c)
 {
-    return c->life.requests > 1 && rpcrdma_life_unheard(&c->life, c->established) &&
-           c->messages == 0 && c->life.ended == RPCRDMA_ENDED_NOT;
+    return connection_withdrawn(c) ||
+           (c->life.requests > 1 && c->life.ended == RPCRDMA_ENDED_NOT && unheard(c));
 }
 
 const char *connection_state(const struct rpcrdma_connection *c)

@@ -30,7 +30,9 @@ void connection_json_paths(struct json *json, const struct rpcrdma_connection *c
 
 /* "open", "closed", "rejected", "reset", "terminated". */
 const char *connection_state(const struct rpcrdma_connection *c);
-/* An attempt whose REQ was repeated, and nothing came back. */
+/* Nothing came back for an attempt to connect, and the client gave it up (REJ, timeout). */
+bool connection_withdrawn(const struct rpcrdma_connection *c);
+/* An attempt that was withdrawn, or whose REQ was repeated and got no answer. */
 bool connection_unanswered(const struct rpcrdma_connection *c);
 /* Towards `end` something was sent again and again in the last *ns of the connection, longer than
  * any answer takes. */

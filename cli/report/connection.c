@@ -2,6 +2,8 @@
 /* What one connection shows by itself. */
 #include "report/connection.h"
 
+#include "out/connection.h"
+
 int report_server_end(const struct rpcrdma_connection *c)
 {
     return c->role[0] == RPCRDMA_ROLE_SERVER || c->role[1] == RPCRDMA_ROLE_CLIENT ? 0 : 1;
@@ -25,9 +27,10 @@ bool report_one_way(const struct report_connection *c)
 
 bool report_refused(const struct rpcrdma_connection *c)
 {
-    return c->rejected || (c->life.ended == RPCRDMA_ENDED_RESET && c->life.ended_by >= 0 &&
-                           c->life.ended_by == report_server_end(c) && c->life.denied_frame == 0 &&
-                           c->life.established_frame == 0 && c->messages == 0);
+    return (c->rejected && !connection_withdrawn(c)) ||
+           (c->life.ended == RPCRDMA_ENDED_RESET && c->life.ended_by >= 0 &&
+            c->life.ended_by == report_server_end(c) && c->life.denied_frame == 0 &&
+            c->life.established_frame == 0 && c->messages == 0);
 }
 
 bool report_refused_by_server(const struct rpcrdma_connection *c)

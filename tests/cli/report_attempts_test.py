@@ -137,6 +137,29 @@ class Attempts(CommandTest):
             self.assertEqual('server-restarted' in names, reason == INVALID_SERVICE, report['causes'])
             self.assertEqual(any('nothing listened' in one['text'] for one in report['causes']), reason == INVALID_SERVICE)
 
+    def test_given_up(self):
+        """A client that got no answer to its REQ ends that by a REJ of its own (timeout): nothing refused it."""
+        def withdrawn(c, number):
+            one = rule_talk.Conversation(c.packets, number=number, clock=c.clock)
+            one.talk.datagram(one.client, cm.req(one.talk.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn, 5, *one.hosts))
+            c.clock.now += 2 * SECOND
+            one.talk.datagram(one.client, cm.rej(one.talk.local_id, 0, 4))
+
+        def talk(c, _):
+            c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.acknowledge_late(*[2 * SECOND] * 6, acks=0)
+            withdrawn(c, 2)
+            one = c.beside(3)
+            one.reply(one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
+        report, _ = self.report(talk)
+        self.assertEqual([one['cause'] for one in report['causes']], ['connection-failed'], report['causes'])
+        self.assertIn('on connection 3, ', report['text'])
+        self.assertNotIn('refused', report['text'])
+        report, _ = self.report(lambda c, _: (withdrawn(c, 1), withdrawn(c, 2)) and None)
+        self.assertEqual([one['cause'] for one in report['causes']], ['connection-failed'], report['causes'])
+        self.assertIn('The server did not answer: 2 attempts to connect', report['text'])
+
     def test_refused_until_accepted(self):
         """A server that is being started refuses, and then accepts: that is no storm of connections that break."""
         def talk(c, _):

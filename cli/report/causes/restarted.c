@@ -177,7 +177,8 @@ static bool answer_not_captured(const struct report_connection *c)
     const struct rpcrdma_life *life = &c->pub.life;
 
     return report_one_way(c) && c->pub.messages == 0 && life->requests > 0 &&
-           life->established_frame == 0 && life->ended == RPCRDMA_ENDED_NOT;
+           life->established_frame == 0 &&
+           (life->ended == RPCRDMA_ENDED_NOT || connection_withdrawn(&c->pub));
 }
 
 static void tell_not_captured(struct report_cause *cause, const struct report_connection *was,
