@@ -24,6 +24,13 @@ static bool acks_miss(const struct rpcrdma_credit_result *credit)
     return credit->unacked > 0 && credit->unacked * SHARE >= credit->stalls.count;
 }
 
+/* How long at least one RPC of 200 ms or more, or of --slow, waited for the server. */
+static int64_t server_slow_ns(const struct report_connection *c)
+{
+    return MAX(report_periods_ns(&c->trouble->slow_own[true].periods),
+               report_periods_ns(&c->trouble->slow_often.periods));
+}
+
 void causes_of_credits(struct report *r, const struct report_connection *c)
 {
     enum { FEW = 32 };
@@ -33,6 +40,8 @@ void causes_of_credits(struct report *r, const struct report_connection *c)
     uint64_t at_limit_ns = credit->at_limit_ns - MIN(stalls->hung_ns, credit->at_limit_ns);
     uint64_t busy_ns = credit->busy_ns - MIN(stalls->hung_ns, credit->busy_ns);
     bool few = credit->limit.known && credit->limit.last <= FEW;
+    int64_t slow_ns = time_less(server_slow_ns(c), (int64_t)stalls->hung_ns);
+    bool slow = slow_ns > 0 && (uint64_t)slow_ns >= at_limit_ns / 2;
     uint64_t longer = least ? credit->least_longer : stalls->longer - stalls->hung;
     char hung[80] = "";
     struct report_cause *cause;
@@ -44,11 +53,11 @@ void causes_of_credits(struct report *r, const struct report_connection *c)
     if (!c->has_credits || credit->bound_by == RPCRDMA_BOUND_NEITHER || longer == 0 ||
         (share < 0.1 && (!few || longer < 2)) || too_many(credit))
         return;
-    cause =
-        report_cause_add(r, CAUSE_CREDITS,
-                         share < 0.1                                        ? CONFIDENCE_LOW
-                         : credit->settled && credit->missed == 0 && !least ? CONFIDENCE_HIGH
-                                                                            : CONFIDENCE_MEDIUM);
+    cause = report_cause_add(r, CAUSE_CREDITS,
+                             share < 0.1 ? CONFIDENCE_LOW
+                             : credit->settled && credit->missed == 0 && !least && !slow
+                                 ? CONFIDENCE_HIGH
+                                 : CONFIDENCE_MEDIUM);
     cause->of_server = credit->bound_by != RPCRDMA_BOUND_REQUESTED;
     cause->time_ns = (int64_t)at_limit_ns;
     cause->frame =
@@ -76,6 +85,10 @@ void causes_of_credits(struct report *r, const struct report_connection *c)
         snprintf(cause->against, sizeof(cause->against),
                  "%" PRIu64 " Repl%s not captured: fewer Calls may have been in flight",
                  credit->missed, credit->missed == 1 ? "y was" : "ies were");
+    else if (slow)
+        snprintf(cause->against, sizeof(cause->against),
+                 "RPCs waited for the server for %.1f s: with more credits more of them may wait",
+                 report_seconds(slow_ns));
 }
 
 void causes_of_threshold(struct report *r, const struct report_connection *c)
