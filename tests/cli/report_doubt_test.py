@@ -54,6 +54,25 @@ class Doubt(ConversationTest):
                 self.assertIn('Twice: each packet of', self.run_command('report', '--html=-', self.path))
                 self.assertIn('duplicated', [one[0] for one in self.causes_of(twice(packets, 10))])
 
+    def test_sent_again_for_nothing(self):
+        """What came again although it had arrived was not lost, and makes no slow server doubtful."""
+        def talk(c, acks):
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.acknowledge_late(SECOND // 20, acks=acks)
+            c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+            for seconds in (2, 2, 12):
+                xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                for _ in range(2 * seconds - 1):
+                    c.clock.now += SECOND // 2
+                    c.null()
+                if seconds < 12:
+                    c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        for acks, confidence in ((2, 'high'), (1, 'medium')):
+            causes = {one['cause']: one for one in self.report(lambda c, _, acks=acks: talk(c, acks))['causes']}
+            self.assertEqual({name: one['confidence'] for name, one in causes.items() if name in ('slow-server', 'unanswered')},
+                             {'slow-server': confidence, 'unanswered': 'medium'}, causes)
+            self.assertEqual('packets were lost' in causes['slow-server'].get('against', ''), acks == 1)
+
     def test_some_twice_among_all(self):
         """What the network duplicated is there four times then."""
         def talk(c, _):

@@ -80,6 +80,15 @@ bool report_losses_explain(const struct report_connection *c, const struct repor
            slow->ns / (int64_t)slow->rpcs < longest_loss(c, towards);
 }
 
+/* More was sent again than what had arrived when a timer ended. */
+static bool sent_again_for_loss(const struct rpcrdma_path *path)
+{
+    bool late = path->timeouts > 0 && path->timeouts == path->late_timeouts &&
+                path->naks[RPCRDMA_NAK_PSN_SEQUENCE] == 0 && path->asked_again == 0;
+
+    return path->retransmitted > 0 && !late;
+}
+
 struct report_slow_sum report_slow_sum(const struct report *r, report_slow_of *of, bool server)
 {
     struct report_slow_sum sum = {0};
@@ -90,7 +99,8 @@ struct report_slow_sum report_slow_sum(const struct report *r, report_slow_of *o
         const struct report_slow own = of(r, c, server);
 
         report_slow_add(&sum.all, &own);
-        sum.resent |= own.rpcs > 0 && c->path[0].retransmitted + c->path[1].retransmitted > 0;
+        sum.resent |=
+            own.rpcs > 0 && (sent_again_for_loss(&c->path[0]) || sent_again_for_loss(&c->path[1]));
     }
     g_list_free(all);
     return sum;

@@ -30,7 +30,7 @@ typedef struct report_slow report_slow_of(const struct report *r, const struct r
 
 struct report_slow_sum {
     struct report_slow all;
-    bool resent; /* packets, on one of these connections */
+    bool resent; /* packets, on one of these connections, as others may have been lost */
 };
 
 struct report_slow_sum report_slow_sum(const struct report *r, report_slow_of *of, bool server);
