@@ -25,6 +25,20 @@ class Lossy(ConversationTest):
                 one.talk.disconnect()
         return self.report(talk)['causes']
 
+    def test_died(self):
+        """A host that does not answer any more lost nothing: its client sent one Call again, once, and asked elsewhere 60 s later."""
+        def talk(c, _, silent_ns):
+            c.null()
+            xid = c.call(rule_talk.NULL)
+            c.acknowledge_late(2 * SECOND, acks=0)
+            c.clock.now += silent_ns
+            c.talk.disconnect()
+            one = c.beside(2)
+            one.reply(one.call(rule_talk.NULL, xid=xid))
+        for silent_ns, causes in ((60 * SECOND, ['connection-failed']), (2 * SECOND, ['connection-failed', 'lost-to-server'])):
+            found = self.report(lambda c, _, silent_ns=silent_ns: talk(c, _, silent_ns))['causes']
+            self.assertEqual([one['cause'] for one in found], causes, found)
+
     def test_few(self):
         causes = self.lossy(3)
         self.assertEqual([one['cause'] for one in causes], ['lost-to-server'] * 3, causes)

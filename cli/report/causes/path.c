@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rules of docs/report.md about the way between the ends: what was lost, refused, copied,
  * reordered or damaged on it. */
-#include "report/causes/causes.h"
+#include "report/causes/life.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,15 +10,26 @@
 #include "plural.h"
 #include "times.h"
 
-/* What was sent to a host that died was not lost: what came again since it answered last belongs to
- * `connection-failed`. */
-static struct rpcrdma_path until_answered(const struct report_connection *c, int end)
+/* It answered nothing any more until the connection ended. Not every adapter sends often again:
+ * where it did not, it has to have been silent for longer. */
+static bool died(const struct report *r, const struct report_connection *c, int end)
 {
-    struct rpcrdma_path path = c->path[end];
+    const uint32_t in_vain = c->pub.life.silence[end].in_vain;
     int64_t ns;
 
-    if (!connection_silent(&c->pub, end, &ns) ||
-        c->pub.life.silence[end].in_vain < REPORT_RETRIES)
+    return connection_silent(&c->pub, end, &ns) &&
+           (in_vain >= REPORT_RETRIES ||
+            (in_vain > 1 && ns >= 5 * SECOND && report_resent_on(r, c, SECOND)));
+}
+
+/* What was sent to a host that died was not lost: what came again since it answered last belongs to
+ * `connection-failed`. */
+static struct rpcrdma_path until_answered(const struct report *r, const struct report_connection *c,
+                                          int end)
+{
+    struct rpcrdma_path path = c->path[end];
+
+    if (!died(r, c, end))
         return path;
     path.retransmitted = path.answered.retransmitted;
     path.timeouts = path.answered.timeouts;
@@ -175,7 +186,7 @@ static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *c
 /* Requests of this end came again though they were answered in part: answers to it were lost. */
 static void lost(struct report *r, const struct report_connection *c, int end)
 {
-    struct rpcrdma_path until = until_answered(c, end);
+    struct rpcrdma_path until = until_answered(r, c, end);
     const struct rpcrdma_path *a = &until, *back = &c->path[1 - end];
     bool server = end == report_server_end(&c->pub);
     bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
