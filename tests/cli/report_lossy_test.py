@@ -39,6 +39,20 @@ class Lossy(ConversationTest):
             found = self.report(lambda c, _, silent_ns=silent_ns: talk(c, _, silent_ns))['causes']
             self.assertEqual([one['cause'] for one in found], causes, found)
 
+    def test_died_before(self):
+        """The capture begins with the last Reply of a host: the next Call comes again and again, and nothing answers it."""
+        def talk(c, _):
+            c.null()
+            before = len(c.packets) - 2
+            xid = c.call(rule_talk.NULL)
+            c.acknowledge_late(*[2 * SECOND] * 6, acks=0)
+            del c.packets[:before]
+            c.talk.disconnect()
+            one = c.beside(2)
+            one.reply(one.call(rule_talk.NULL, xid=xid))
+        found = self.report(talk)['causes']
+        self.assertEqual([one['cause'] for one in found], ['connection-failed', 'capture-incomplete'], found)
+
     def test_few(self):
         causes = self.lossy(3)
         self.assertEqual([one['cause'] for one in causes], ['lost-to-server'] * 3, causes)

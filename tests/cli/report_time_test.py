@@ -119,6 +119,17 @@ class Time(CommandTest):
                 c.reply(xid)
             self.assertEqual([cause['cause'] for cause in self.causes(say)], expected)
 
+    def test_timer_shorter_than_the_way_of_replies(self):
+        """A Reply comes again 73 ms later. The capture has one Ack of both, 150 ms behind the first one: that is as long as the way
+        takes. With 1 ms it was lost."""
+        for way, expected in ((150 * MS, ['delay']), (1 * MS, ['lost-to-client'])):
+            def say(c, _, way=way):
+                for _ in range(30):
+                    self.rpc(c, reply_ack_ns=way)
+                c.reply(c.call(rule_talk.NULL))
+                c.acknowledge_late(73 * MS, late_ns=77 * MS)
+            self.assertEqual([cause['cause'] for cause in self.causes(say)], expected)
+
     def pulls(self, *arguments, reads=1, answer_ns=2 * 10**9, ack_ns=0, beside=0):
         """The causes of WRITEs whose RDMA Reads the client answers so late; or it is far away. Other RPCs wait likewise."""
         def say(c, _):

@@ -11,15 +11,19 @@
 #include "times.h"
 
 /* It answered nothing any more until the connection ended. Not every adapter sends often again:
- * where it did not, it has to have been silent for longer. */
+ * where it did not, it has to have been silent for longer. Where no answer was captured, as the
+ * capture began then, one packet was all that came again. */
 static bool died(const struct report *r, const struct report_connection *c, int end)
 {
+    const struct rpcrdma_path *path = &c->path[end];
     const uint32_t in_vain = c->pub.life.silence[end].in_vain;
     int64_t ns;
 
-    return connection_silent(&c->pub, end, &ns) &&
-           (in_vain >= REPORT_RETRIES ||
-            (in_vain > 1 && ns >= 5 * SECOND && report_resent_on(r, c, SECOND)));
+    if (connection_silent(&c->pub, end, &ns))
+        return in_vain >= REPORT_RETRIES ||
+               (in_vain > 1 && ns >= 5 * SECOND && report_resent_on(r, c, SECOND));
+    return !path->acknowledged && path->stuck + 1 >= REPORT_RETRIES &&
+           path->retransmitted == path->stuck && report_resent_on(r, c, SECOND);
 }
 
 /* What was sent to a host that died was not lost: what came again since it answered last belongs to
@@ -183,6 +187,14 @@ static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *c
                  loss->all_naks > loss->naks ? ", as others here were" : "");
 }
 
+/* The way to an end and back takes as long as the timer of what waited for its Acks, or longer:
+ * nothing had to be lost, and no Ack. */
+static bool timer_too_short(const struct report_connection *c, bool to_server, uint64_t timeouts,
+                            int64_t waited_ns)
+{
+    return waited_ns / 2 < time_times(report_ack_time(c, to_server, 50), (int64_t)timeouts);
+}
+
 /* Requests of this end came again though they were answered in part: answers to it were lost. */
 static void lost(struct report *r, const struct report_connection *c, int end)
 {
@@ -206,7 +218,8 @@ static void lost(struct report *r, const struct report_connection *c, int end)
         return;
     if (loss.naks == 0 && back->asked_again == 0 &&
         ((report_gave_up(c) == end && a->lost == 0) || /* to `connection-failed`, too */
-         (loss.timeouts == 0 && (!tcp || loss.own * 1000 <= a->packets))))
+         (loss.timeouts == 0 && (!tcp || loss.own * 1000 <= a->packets)) ||
+         (!tcp && timer_too_short(c, server, loss.timeouts, loss.waited_ns))))
         return;
     cause = report_cause_add(r, lost_towards(known, server),
                              !known || loss.naks == 0 || !loss.gaps ? CONFIDENCE_MEDIUM
@@ -244,10 +257,7 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
     bool unheard = !passed && a->unheard_timeouts > 0;
     struct report_cause *cause;
 
-    if (timeouts == 0)
-        return;
-    /* its sender's timer is no longer than the way to it and back takes: no Ack had to be lost */
-    if (time_ns / 2 < time_times(report_ack_time(c, to_server, 50), (int64_t)timeouts))
+    if (timeouts == 0 || timer_too_short(c, to_server, timeouts, time_ns))
         return;
     cause = report_cause_add(r, lost_towards(known, to_server), CONFIDENCE_MEDIUM);
     cause->rpcs = c->rpcs;
