@@ -244,6 +244,7 @@ struct report_trouble {
      * server; of these at REPORT_OFTEN_NS and more; RDMA Reads that the client had to answer */
     struct report_slow slow_own[2], slow_often, slow_reads;
     int64_t slow_apart_ns; /* when the latest of these begin */
+    int64_t longest_ns;    /* that a Reply took, a second and more, where nothing was sent again */
     /* the latest for half of which no other Reply passed: since when it may have been sent, and
      * when it passed */
     struct report_period held;

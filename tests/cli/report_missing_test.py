@@ -389,12 +389,18 @@ class Missing(CommandTest):
 
     def test_waited_long_before(self):
         """A Call has no Reply for long, while others have, before the capture lacks a Reply or more: that is the server's. Not
-        where the Reply may have been missing at once, nor of one that was sent shortly before."""
-        for seconds, gap, shortly, causes in ((600, True, False, ['capture-incomplete', 'unanswered']),
-                                              (600, False, False, ['unanswered']), (0, True, False, ['capture-incomplete']),
-                                              (600, True, True, ['capture-incomplete'])):
-            def say(c, _, seconds=seconds, gap=gap, shortly=shortly):
+        where the Reply may have been missing at once, nor of one that was sent shortly before, nor where another Reply came as late."""
+        for seconds, gap, shortly, late, causes in (
+                (600, True, False, 0, ['capture-incomplete', 'unanswered']), (600, False, False, 0, ['unanswered']),
+                (0, True, False, 0, ['capture-incomplete']), (600, True, True, 0, ['capture-incomplete']),
+                (600, True, False, 400, ['capture-incomplete', 'slow-server', 'unanswered']),
+                (600, True, False, 500, ['capture-incomplete', 'slow-server'])):
+            def say(c, _, seconds=seconds, gap=gap, shortly=shortly, late=late):
                 self.answered(c)
+                if late:
+                    xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                    c.clock.now += late * SECOND
+                    c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
                 if not shortly:
                     c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
                 for _ in range(10):
@@ -408,7 +414,7 @@ class Missing(CommandTest):
                 for _ in range(3):
                     self.answered(c)
                 c.talk.disconnect()
-            with self.subTest(seconds=seconds, gap=gap, shortly=shortly):
+            with self.subTest(seconds=seconds, gap=gap, shortly=shortly, late=late):
                 found = {one['cause']: one for one in self.causes_of(say)}
                 self.assertEqual(sorted(found), causes)
                 if gap and 'unanswered' in found:

@@ -404,6 +404,11 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
     if (own >= REPORT_OFTEN_NS && !callback && t->has_latency && t->has_phases && untouched(t) &&
         tally)
         note_responder(r, &report_trouble(tally)->slow_often, t, own);
+    if (t->has_latency && t->latency_ns >= SECOND && !callback && untouched(t) && tally) {
+        struct report_trouble *trouble = report_trouble(tally);
+
+        trouble->longest_ns = MAX(trouble->longest_ns, t->latency_ns);
+    }
     if (!t->has_latency || t->latency_ns < r->slow_ns)
         return;
     r->slow++;
