@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rpcs where a message of TCP, or its data, came again, and its receiver says that it has it twice."""
+"""rpcs and report where a message of TCP, or its data, came again, and its receiver says that it has it twice."""
 import json
 import struct
 import unittest
@@ -9,7 +9,7 @@ import roce
 import rule_talk
 import rules_iwarp
 
-SECOND = 10**9
+MS, SECOND = 10**6, 10**9
 
 
 class Twice(ConversationTest):
@@ -142,6 +142,38 @@ class Apart(ConversationTest):
         names = [{one['cause'] for one in self.merged(SECOND * 35 // 100, counts, lost=True)[0]} for counts in (True, False)]
         self.assertEqual(names[0], {'lost-to-client'})
         self.assertEqual(names[1], {'captured-twice'})
+
+
+class TakenLate(ConversationTest):
+    """A Call's Ack passed, and the Call is sent again, with an acknowledgement that does not have the Reply, which passed so long before."""
+
+    def causes(self, nap_ns, again=False):
+        """again: the Reply is, too, before the client acknowledges it."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(20):
+                c.null()
+            xid = c.call(rule_talk.NULL)
+            call, end = c.packets[-2], c.client.psn
+            c.clock.now += 300 * MS - nap_ns
+            c.reply(xid)
+            c.packets.pop()
+            reply = c.packets[-1]
+            c.clock.now += nap_ns
+            for one in (call, reply)[:1 + again]:
+                c.packets.append(one._replace(time_ns=c.clock.tick()))
+            c.talk.segment(c.client)
+            c.talk.segment(c.server, options=struct.pack('>BBBBII', 1, 1, 5, 10, end - (len(call.data) - 54), end))
+            for _ in range(20):
+                c.null()
+            c.talk.disconnect()
+        return [one['cause'] for one in self.report(talk)['causes']]
+
+    def test_taken_late(self):
+        """Then the client acknowledges the Reply: it stood still, and no Ack was lost."""
+        self.assertEqual(self.causes(200 * MS), [])
+        self.assertEqual(self.causes(5 * MS), ['lost-to-client'])
+        self.assertIn('lost-to-client', self.causes(200 * MS, again=True))
 
 
 if __name__ == '__main__':

@@ -39,7 +39,8 @@ static void timed_out(struct flow_delivery *d, uint64_t first, uint64_t end, int
     if (rare->spurious.first != first) {
         rare->spurious.first = first;
         rare->spurious.timeouts = rare->spurious.counted = rare->spurious.served = 0;
-        rare->spurious.ns = 0;
+        rare->spurious.said_acked = 0;
+        rare->spurious.ns = rare->spurious.said_acked_ns = 0;
         rare->spurious.acked = first < d->through && !acked_late(d, first, end, now);
     }
     rare->spurious.timeouts++;
@@ -149,6 +150,8 @@ static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segm
     if (rare->spurious.acked) {
         path->acked_timeouts += rare->spurious.timeouts;
         rpcrdma_sum_ns(&path->acked_timeout_ns, rare->spurious.ns);
+        rare->spurious.said_acked += rare->spurious.timeouts;
+        rpcrdma_sum_ns(&rare->spurious.said_acked_ns, rare->spurious.ns);
     } else if (rare->spurious.first < d->through) {
         path->late_timeouts += rare->spurious.timeouts;
         rpcrdma_sum_ns(&path->late_timeout_ns, rare->spurious.ns);
@@ -182,8 +185,9 @@ static void sent_again(const struct flow_delivery *d, const struct rpcrdma_tcp_s
 }
 
 /* `gap`: what is retransmitted had not passed. */
-static void again(struct flow_delivery *d, struct rpcrdma_path *path,
-                  const struct rpcrdma_tcp_segment *segment, uint64_t first, bool gap)
+static void again(struct flow_delivery *d, const struct flow_delivery *back,
+                  struct rpcrdma_path *path, const struct rpcrdma_tcp_segment *segment,
+                  uint64_t first, bool gap)
 {
     uint64_t last = first + segment->len - 1;
     bool begins = !d->repeating || first < d->rare->repeated, timer = false;
@@ -198,8 +202,10 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
             path->timeout_frame = segment->frame;
         rpcrdma_sum_ns(&path->timeout_ns, segment->time_ns - d->sent_ns);
         timer = true;
-        if (!gap)
+        if (!gap) {
             timed_out(d, first, last + 1, segment->time_ns);
+            delivery_segment_owes(d->rare, back, segment);
+        }
     }
     transmission_waited(d, path, segment->time_ns, false);
     sent_again(d, segment);
@@ -261,7 +267,8 @@ static bool had_passed(const struct flow_delivery *d, uint64_t end)
 
 /* Begins with bytes that had passed. False: no memory. */
 static bool overlaps(struct flow_memory *memory, struct flow_delivery *d,
-                     const struct rpcrdma_tcp_segment *segment, uint64_t first)
+                     const struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment,
+                     uint64_t first)
 {
     struct rpcrdma_path *path = delivery_rare(memory, d);
     struct filled filled;
@@ -274,7 +281,7 @@ static bool overlaps(struct flow_memory *memory, struct flow_delivery *d,
         late(d, path, segment, first, &filled);
     } else {
         path->lost += gap;
-        again(d, path, segment, first, gap);
+        again(d, back, path, segment, first, gap);
     }
     return true;
 }
@@ -309,7 +316,7 @@ static bool copied_apart(struct flow_memory *memory, struct flow_delivery *d,
 }
 
 static void data(struct flow_memory *memory, struct flow_delivery *d,
-                 const struct rpcrdma_tcp_segment *segment)
+                 const struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment)
 {
     const struct recent now = {.seq = segment->seq,
                                .id = segment->ip_id,
@@ -352,7 +359,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
         return;
     }
     if (first < d->next) {
-        if (!overlaps(memory, d, segment, first))
+        if (!overlaps(memory, d, back, segment, first))
             return;
         first = d->next;
     } else {
@@ -439,7 +446,7 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
         (segment->time_ns - d->progress_ns >= SECOND || (d->rare && d->rare->alone.end != 0)))
         delivery_segment_new(memory, d, back, segment);
     if (segment->len > 0)
-        data(memory, d, segment);
+        data(memory, d, back, segment);
     else if (segment->has_ack && d->started)
         delivery_probe(memory, d, segment);
     if (back && back->probed)
@@ -469,5 +476,8 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
         back->rare->again_answered.open = false;
     back->acked = true;
     back->acknowledged |= segment->len == 0;
-    return answered(back, segment, through) || open;
+    open |= answered(back, segment, through);
+    if (d->rare && d->rare->spurious.owed != 0)
+        delivery_segment_pays(d->rare, back);
+    return open;
 }

@@ -238,6 +238,10 @@ struct rare {
         uint64_t counted;         /* of these, as spurious; each may be said to be by itself */
         int64_t ns;               /* and those silences */
         bool acked;               /* its acknowledgement had passed */
+        uint64_t said_acked;      /* of these, counted as such, where that was lost; and how long */
+        int64_t said_acked_ns;
+        uint64_t owed; /* position after what its sender had not taken then; 0: nothing. owed.c */
+        uint64_t owed_again; /* and what had been retransmitted to it */
         uint64_t served; /* of these, counted as such: Acks were lost; and those silences */
         int64_t served_ns;
         uint64_t unheard;     /* of these, as an acknowledgement alone shows */
@@ -614,6 +618,11 @@ void delivery_probe_answered(struct flow_delivery *d, int64_t time_ns);
 void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
                           const struct flow_delivery *back,
                           const struct rpcrdma_tcp_segment *segment);
+/* owed.c: a timer ended; what had come to its sender long before (`back`) it does not acknowledge.
+ * Later it does: spurious.owed is not 0. */
+void delivery_segment_owes(struct rare *rare, const struct flow_delivery *back,
+                           const struct rpcrdma_tcp_segment *segment);
+void delivery_segment_pays(struct rare *rare, const struct flow_delivery *back);
 /* blocks.c: what was sent has arrived in parts. */
 void delivery_segment_arrived(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
                               uint64_t through);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/transmission.h"
+
+#include "base/sum.h"
+
+/*
+ * TCP whose timer ended although what it had sent was acknowledged: that acknowledgement was lost,
+ * or its sender got it late. A segment that is retransmitted acknowledges all that came to its
+ * sender until then (RFC 9293 section 3.10.7.4). If it does not acknowledge what was sent to that
+ * end long before, and later ones do, without any of it being sent once more, then this had come,
+ * and was taken late; and so was what had passed with it. No acknowledgement was lost.
+ */
+
+#define LATE_NS INT64_C(10000000) /* longer than the way takes, by so much */
+
+static uint64_t retransmitted(const struct flow_delivery *d)
+{
+    return d->rare ? d->rare->path.retransmitted : 0;
+}
+
+void delivery_segment_owes(struct rare *rare, const struct flow_delivery *back,
+                           const struct rpcrdma_tcp_segment *segment)
+{
+    const struct transmission *t;
+
+    rare->spurious.owed = 0;
+    if (!rare->spurious.acked || !back || !back->started || !segment->has_ack)
+        return;
+    t = transmission_at(back, position_of_seq(back, segment->ack));
+    if (!t || t->found || segment->time_ns - t->last_ns < LATE_NS + back->fastest_ns)
+        return;
+    rare->spurious.owed = t->last + 1;
+    rare->spurious.owed_again = retransmitted(back);
+}
+
+void delivery_segment_pays(struct rare *rare, const struct flow_delivery *back)
+{
+    struct rpcrdma_path *path = &rare->path;
+
+    if (back->through < rare->spurious.owed)
+        return;
+    rare->spurious.owed = 0;
+    if (retransmitted(back) != rare->spurious.owed_again)
+        return; /* it may have come only then */
+    rare->spurious.acked = false;
+    path->acked_timeouts -= rare->spurious.said_acked;
+    path->acked_timeout_ns -= rare->spurious.said_acked_ns;
+    path->late_timeouts += rare->spurious.said_acked;
+    rpcrdma_sum_ns(&path->late_timeout_ns, rare->spurious.said_acked_ns);
+    rare->spurious.said_acked = 0;
+    rare->spurious.said_acked_ns = 0;
+}
