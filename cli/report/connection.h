@@ -81,13 +81,13 @@ struct report_unanswered {
     /* What follows is of those that are not gone. */
     int64_t served_ns; /* until when RDMA was under way for each, or it was sent; the earliest */
     bool at_work;      /* RDMA was, for one of them */
-    uint64_t late;     /* a second old and more when nothing followed any more */
+    uint64_t late;     /* a second old, as others' Replies were, and more when nothing followed */
     /* sent less than REPORT_RETRIES times, and less than a second before the last packet towards
      * the caller was captured, or later */
     uint64_t behind;
     uint64_t dropped;      /* neither acknowledged nor sent again, for REPORT_RESEND_NS */
     uint64_t unheard;      /* before anything that answers on this connection was captured */
-    uint64_t under_way;    /* when the capture ended, less than a second old */
+    uint64_t under_way;    /* when the capture ended, and not late */
     bool under_way_silent; /* of one of these the Ack was the connection's last packet */
     /* What the capture lacks explains so many: see collect/missed.c. How many there are up to one
      * of them, less what was missing before it, at least; the frame of that one */
@@ -249,6 +249,12 @@ struct report_trouble {
      * when it passed */
     struct report_period held;
 };
+
+/* A Call that waits for so long waits longer than those that were answered. */
+static inline int64_t report_late_ns(const struct report_trouble *trouble)
+{
+    return MAX(INT64_C(1000000000), trouble->longest_ns);
+}
 
 /* Acks by an end where there is no room for how they are distributed: all, and of these times. */
 struct report_acks {

@@ -127,7 +127,7 @@ static bool waited(const struct report_tally *tally, struct report_unanswered *w
 {
     const struct report_missed *m =
         t->caller_end >= 0 ? &tally->trouble->missed[t->caller_end] : NULL;
-    int64_t first_ns = INT64_MAX, late_ns = MAX(SECOND, tally->trouble->longest_ns);
+    int64_t first_ns = INT64_MAX;
 
     if (!m || transaction_is_callback(t) || (m->pieces > 0 && !m->moments) ||
         time_less(tally->whole.ns, t->call_time_ns) < SECOND)
@@ -135,7 +135,7 @@ static bool waited(const struct report_tally *tally, struct report_unanswered *w
     for (unsigned i = 0; m->moments && i < m->moments->n; i++)
         if (m->moments->at[i].time_ns >= t->call_time_ns)
             first_ns = MIN(first_ns, time_less(m->moments->at[i].since_ns, t->call_time_ns));
-    if (first_ns < late_ns)
+    if (first_ns < report_late_ns(tally->trouble))
         return false;
     if (without->waited++ == 0) {
         without->waited_frame = t->call_frame;

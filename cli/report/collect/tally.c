@@ -154,6 +154,7 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
 {
     bool held = t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED,
          none = report_has_no_reply(t);
+    int64_t late_ns = SECOND;
     bool late, in_vain;
     struct report_unanswered *without;
 
@@ -179,7 +180,9 @@ static void note_unanswered(struct report *r, struct report_tally *tally,
     }
     if (none && !in_vain)
         report_missed_answer(tally, without, t);
-    late = none && !in_vain && time_less(report_now_ns(r), t->call_time_ns) >= SECOND;
+    if (!transaction_is_callback(t))
+        late_ns = report_late_ns(tally->trouble);
+    late = none && !in_vain && time_less(report_now_ns(r), t->call_time_ns) >= late_ns;
     without->late += late;
     if (none && !in_vain && !late && !transaction_is_callback(t))
         note_under_way(r, tally->trouble, without, t);
