@@ -8,7 +8,8 @@ IP, TCP, MPA = 14, 34, 66  # where they begin: every segment has 12 bytes of opt
 BITS = {'total length, longer': (IP + 2, 0x08), 'total length, shorter': (IP + 3, 0x08), 'ports': (TCP + 1, 0x10),
         'sequence number, far': (TCP + 4, 0x10), 'sequence number, near': (TCP + 6, 0x02), 'acknowledgement': (TCP + 9, 0),
         'SYN': (TCP + 13, 0x02), 'RST': (TCP + 13, 0x04), 'FPDU, longer': (MPA, 0x20), 'FPDU, by little': (MPA + 1, 0x04),
-        'DDP': (MPA + 2, 0x01), 'RDMAP': (MPA + 3, 0x40)}
+        'DDP': (MPA + 2, 0x01), 'RDMAP': (MPA + 3, 0x40), 'XID': (MPA + 23, 0), 'version': (MPA + 27, 0)}
+MESSAGE = {'XID', 'version'}  # of RPC-over-RDMA, in a Send
 ELSEWHERE = {'ports'}  # of a connection that is not known: nothing more is said of it
 
 
@@ -34,7 +35,7 @@ class Damaged(DamagedTest):
             one = packets[at]
             messages, rpcs, rules, *_ = self.results(packets[:at] + [with_another(one)] + packets[at + 1:])
             for name, (offset, bit) in BITS.items():
-                if at in requests and offset >= MPA:
+                if (at in requests and offset >= MPA) or (name in MESSAGE and one.data[MPA + 2] & 0x80):
                     continue
                 with self.subTest(frame=at + 1, field=name):
                     got = self.results(packets[:at] + [with_bit(one, offset, bit or lowest_clear(one.data[offset]))] + packets[at + 1:])

@@ -4,8 +4,9 @@
 /*
  * A segment of which a bit changed on its way is dropped by its receiver. Were it taken, all behind
  * it could be read wrongly. To check every segment would take longer than all the rest: so those
- * are that do not fit in where they stand, and a few others, which show whether their sender's
- * checksums are right in this capture.
+ * are that do not fit in where they stand, those that begin with a message and are short (one that
+ * is read wrongly looks like its sender's error), and a few others, which show whether their
+ * sender's checksums are right in this capture.
  */
 
 enum {
@@ -14,6 +15,8 @@ enum {
     CREDIT_MOST = 64,    /* a stream whose segments do not fit, and are right, */
     CREDIT_OF_DOUBT = 4, /* is checked as often as four of its segments fitted */
     FPDU_BEGINS = 4,     /* bytes that may show that it is none */
+    SHORT = 512,         /* bytes */
+    DDP_TAGGED = 0x80,
 };
 
 /* Where what is known of the stream ends. */
@@ -44,6 +47,13 @@ static bool fpdus_doubtful(struct rpcrdma_stream *s, const struct rpcrdma_tcp_pi
         off += size;
     }
     return false;
+}
+
+/* A Send, or a request for data, rather than data. */
+static bool short_message(const struct rpcrdma_stream *s, const struct rpcrdma_tcp_piece *piece)
+{
+    return piece->len <= SHORT && piece->caplen >= FPDU_BEGINS && s->phase == RPCRDMA_STREAM_FPDU &&
+           s->partial_size == 0 && s->partial_seen == 0 && !(piece->bytes[2] & DDP_TAGGED);
 }
 
 static bool doubtful(struct rpcrdma_tcp_connection *c, int end, const struct rpcrdma_tcp_taken *t,
@@ -90,7 +100,7 @@ bool rpcrdma_tcp_to_check(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
     if (!doubtful(c, end, t, disagrees)) {
         if (s->doubts > 0)
             s->doubts--;
-        return sampled(tcp);
+        return sampled(tcp) || short_message(s, &t->piece);
     }
     if (s->doubts + CREDIT_OF_DOUBT > CREDIT_MOST)
         return false;
