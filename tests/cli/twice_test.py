@@ -147,8 +147,9 @@ class Apart(ConversationTest):
 class TakenLate(ConversationTest):
     """A Call's Ack passed, and the Call is sent again, with an acknowledgement that does not have the Reply, which passed so long before."""
 
-    def causes(self, nap_ns, again=False):
-        """again: the Reply is, too, before the client acknowledges it."""
+    def causes(self, nap_ns, again=False, goes_on=None):
+        """again: the Reply is, too, before the client acknowledges it. goes_on: it does neither, but sends another Call, before the
+        server says that it has the first twice, or behind that."""
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
             for _ in range(20):
@@ -162,8 +163,15 @@ class TakenLate(ConversationTest):
             c.clock.now += nap_ns
             for one in (call, reply)[:1 + again]:
                 c.packets.append(one._replace(time_ns=c.clock.tick()))
-            c.talk.segment(c.client)
+            if goes_on is None:
+                c.talk.segment(c.client)
+            elif goes_on:
+                other = c.call(rule_talk.NULL)
             c.talk.segment(c.server, options=struct.pack('>BBBBII', 1, 1, 5, 10, end - (len(call.data) - 54), end))
+            if goes_on is False:
+                other = c.call(rule_talk.NULL)
+            if goes_on is not None:
+                c.reply(other)
             for _ in range(20):
                 c.null()
             c.talk.disconnect()
@@ -174,6 +182,29 @@ class TakenLate(ConversationTest):
         self.assertEqual(self.causes(200 * MS), [])
         self.assertEqual(self.causes(5 * MS), ['lost-to-client'])
         self.assertIn('lost-to-client', self.causes(200 * MS, again=True))
+
+    def test_met_its_ack(self):
+        """Sent again before any timer ends, and just behind its acknowledgement: nothing was lost."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(30):
+                c.null()
+            xid = c.call(rule_talk.NULL)
+            c.packets.pop()
+            for silence_ns in (49 * MS, MS):
+                c.clock.now += silence_ns
+                c.talk.acknowledge(c.server)
+            c.packets[-1] = c.packets[-3]._replace(time_ns=c.packets[-1].time_ns)
+            c.reply(xid)
+            for _ in range(30):
+                c.null()
+            c.talk.disconnect()
+        self.assertEqual(self.report(talk)['causes'], [])
+
+    def test_goes_on(self):
+        """New data follows at once: what the timer allows to be sent had been acknowledged."""
+        self.assertEqual(self.causes(0, goes_on=True), [])
+        self.assertEqual(self.causes(0, goes_on=False), ['lost-to-client'])
 
 
 if __name__ == '__main__':

@@ -9,6 +9,9 @@
  * sender until then (RFC 9293 section 3.10.7.4). If it does not acknowledge what was sent to that
  * end long before, and later ones do, without any of it being sent once more, then this had come,
  * and was taken late; and so was what had passed with it. No acknowledgement was lost.
+ *
+ * Nor was it where that sender goes on to new data at once: a timer leaves it one segment (RFC 5681
+ * section 3.1) until something is acknowledged.
  */
 
 #define LATE_NS INT64_C(10000000) /* longer than the way takes, by so much */
@@ -24,6 +27,7 @@ void delivery_segment_owes(struct rare *rare, const struct flow_delivery *back,
     const struct transmission *t;
 
     rare->spurious.owed = 0;
+    rare->spurious.again_size = rare->spurious.acked ? segment->len : 0;
     if (!rare->spurious.acked || !back || !back->started || !segment->has_ack)
         return;
     t = transmission_at(back, position_of_seq(back, segment->ack));
@@ -33,15 +37,11 @@ void delivery_segment_owes(struct rare *rare, const struct flow_delivery *back,
     rare->spurious.owed_again = retransmitted(back);
 }
 
-void delivery_segment_pays(struct rare *rare, const struct flow_delivery *back)
+/* Its acknowledgement arrived, after the timer ended. */
+static void acked_late(struct rare *rare)
 {
     struct rpcrdma_path *path = &rare->path;
 
-    if (back->through < rare->spurious.owed)
-        return;
-    rare->spurious.owed = 0;
-    if (retransmitted(back) != rare->spurious.owed_again)
-        return; /* it may have come only then */
     rare->spurious.acked = false;
     path->acked_timeouts -= rare->spurious.said_acked;
     path->acked_timeout_ns -= rare->spurious.said_acked_ns;
@@ -49,4 +49,23 @@ void delivery_segment_pays(struct rare *rare, const struct flow_delivery *back)
     rpcrdma_sum_ns(&path->late_timeout_ns, rare->spurious.said_acked_ns);
     rare->spurious.said_acked = 0;
     rare->spurious.said_acked_ns = 0;
+}
+
+void delivery_segment_pays(struct rare *rare, const struct flow_delivery *back)
+{
+    if (back->through < rare->spurious.owed)
+        return;
+    rare->spurious.owed = 0;
+    if (retransmitted(back) == rare->spurious.owed_again) /* else it may have come only then */
+        acked_late(rare);
+}
+
+void delivery_segment_goes_on(struct flow_delivery *d, uint64_t bytes)
+{
+    struct rare *rare = d->rare;
+    bool more = rare->spurious.again_size + bytes > d->largest_payload;
+
+    rare->spurious.again_size = 0;
+    if (more)
+        acked_late(rare);
 }

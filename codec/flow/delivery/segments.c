@@ -206,6 +206,8 @@ static void again(struct flow_delivery *d, const struct flow_delivery *back,
             timed_out(d, first, last + 1, segment->time_ns);
             delivery_segment_owes(d->rare, back, segment);
         }
+    } else if (!gap && last < d->through) {
+        path->spurious++; /* a probe (RFC 8985 section 7), or it met its acknowledgement */
     }
     transmission_waited(d, path, segment->time_ns, false);
     sent_again(d, segment);
@@ -291,6 +293,8 @@ static void new_bytes(struct flow_memory *memory, struct flow_delivery *d,
                       const struct rpcrdma_tcp_segment *segment, uint64_t first, uint64_t end)
 {
     d->progress_tap = d->tap;
+    if (d->rare && d->rare->spurious.again_size > 0)
+        delivery_segment_goes_on(d, end - first);
     if (first > d->next) {
         struct transmission *lost =
             transmission_add(memory, d, d->next, first - 1, segment->frame, segment->time_ns);
@@ -461,6 +465,8 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
         no_room(memory, back, segment);
     if (!back->started)
         return false;
+    if (back->rare)
+        back->rare->spurious.again_size = 0;
     through = position_of_seq(back, segment->ack);
     if (through == 0 || through > back->next + (UINT64_C(1) << 30))
         return false;

@@ -242,6 +242,7 @@ struct rare {
         int64_t said_acked_ns;
         uint64_t owed; /* position after what its sender had not taken then; 0: nothing. owed.c */
         uint64_t owed_again; /* and what had been retransmitted to it */
+        uint32_t again_size; /* what was retransmitted then, until its receiver sends; else 0 */
         uint64_t served; /* of these, counted as such: Acks were lost; and those silences */
         int64_t served_ns;
         uint64_t unheard;     /* of these, as an acknowledgement alone shows */
@@ -623,6 +624,9 @@ void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
 void delivery_segment_owes(struct rare *rare, const struct flow_delivery *back,
                            const struct rpcrdma_tcp_segment *segment);
 void delivery_segment_pays(struct rare *rare, const struct flow_delivery *back);
+/* So much new data follows, and its receiver has sent nothing since: spurious.again_size is not 0.
+ */
+void delivery_segment_goes_on(struct flow_delivery *d, uint64_t bytes);
 /* blocks.c: what was sent has arrived in parts. */
 void delivery_segment_arrived(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
                               uint64_t through);
