@@ -3,10 +3,19 @@
  * something, and few others. */
 #include "iwarp.h"
 
-enum { TIMES = 1000, FPDU = 124, WITH_LENGTH = 4 }; /* FPDU: of a Send of 100 bytes */
+enum { TIMES = 1000, FPDU = 124, WITH_LENGTH = 4 }; /* FPDU: of 104 bytes that are written */
 
 static struct bytes b;
 static struct seen *s;
+
+static void put_write(void)
+{
+    static struct bytes u;
+
+    put_tagged(&u, 0, true, 7, 0);
+    put_payload(&u, 1, 104);
+    put_fpdu(&b, false, false, &u);
+}
 
 static struct rpcrdma_tcp_taken one_at(uint32_t seq)
 {
@@ -44,7 +53,7 @@ static void begin(void)
     s = seen_new(NULL);
     talk_start(s, 0, 0);
     b.n = 0;
-    put_send(&b, false, 1, 100);
+    put_write();
     assert_int_equal(b.n, FPDU);
     fits = one_at(NEXT0);
     times_of(&fits, 20 * TIMES);
@@ -130,12 +139,35 @@ static void lengths_of_fpdus(void **state)
     expect(&t, false, false);
     /* the second of two */
     b.n = 0;
-    put_send(&b, false, 2, 100);
-    put_send(&b, false, 3, 100);
+    put_write();
+    put_write();
     t = one_at(NEXT0 + FPDU);
     expect(&t, false, false);
     set(&b, FPDU + 2, 0xff, 1);
     expect(&t, false, true);
+    seen_free(s);
+}
+
+/* A message that is damaged and fits in is read wrongly. */
+static void short_messages(void **state)
+{
+    struct rpcrdma_tcp_taken t;
+
+    (void)state;
+    begin();
+    tcp(s, 0, NEXT0, NEXT1, ACK, b.at, b.n);
+    b.n = 0;
+    put_send(&b, false, 2, 100);
+    t = one_at(NEXT0 + FPDU);
+    expect(&t, false, true);
+    t.piece.caplen = WITH_LENGTH - 1;
+    expect(&t, false, false);
+    b.n = 0;
+    put_send(&b, false, 2, 500);
+    t = one_at(NEXT0 + FPDU);
+    s->net->tcp->samples_left = TIMES;
+    connection()->stream[0].largest = 1000;
+    expect(&t, false, false);
     seen_free(s);
 }
 
@@ -165,9 +197,8 @@ static void what_never_fits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_fits),
-        cmocka_unit_test(what_does_not_fit),
-        cmocka_unit_test(lengths_of_fpdus),
+        cmocka_unit_test(what_fits),        cmocka_unit_test(what_does_not_fit),
+        cmocka_unit_test(lengths_of_fpdus), cmocka_unit_test(short_messages),
         cmocka_unit_test(what_never_fits),
     };
 
