@@ -177,6 +177,18 @@ class Refused(ConversationTest):
             self.assertIn(says + ', "RDMAP remote protection: invalid STag": that ended connection 1. 1 Call on it had no '
                           'Reply for it. Its STag or address was not valid there', report['causes'][0]['text'])
 
+    def test_terminate_of_siw(self):
+        """Linux' siw has the layer and the error type in the other order."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            c.null()
+            c.call(rule_talk.NULL)
+            c.talk.give(c.server, untagged(TERMINATE, 2, 1, 0, struct.pack('>HH', 0x0202, 0)))
+            c.talk.disconnect()
+        cause, = self.report(talk)['causes']
+        self.assertIn('The server sent a Terminate, "MPA: CRC error": that ended connection 1. 1 Call on it had no Reply for it. What '
+                      "the client sent was damaged, and TCP's checksum did not show it", cause['text'])
+
     def test_terminate_as_close(self):
         """MPA's "TCP connection closed" ends a connection that nothing was under way on."""
         def talk(c, _):

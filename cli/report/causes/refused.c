@@ -129,7 +129,7 @@ static void tell_meaning(const struct report_connection *c, char *text, size_t s
 {
     const struct report_refusal *refusal = &c->trouble->refusal;
     const char *by = role_name(c, refusal->by), *of = role_name(c, 1 - refusal->by);
-    enum { PROTECTION = 0x01, TAGGED = 0x11 }; /* layer and type of Terminate */
+    enum { PROTECTION = 0x01, TAGGED = 0x11, CRC = 0x2002 }; /* layer and type of Terminate; code */
 
     text[0] = against[0] = '\0';
     if (refusal->terminate ? refusal->code >> 8 == PROTECTION || refusal->code >> 8 == TAGGED
@@ -151,6 +151,12 @@ static void tell_meaning(const struct report_connection *c, char *text, size_t s
     } else if (!refusal->terminate && refusal->nak == RPCRDMA_NAK_REMOTE_OPERATIONAL) {
         snprintf(text, size, " An error in the %s's adapter or host kept it from carrying it out.",
                  by);
+    } else if (refusal->terminate && refusal->code == CRC) {
+        snprintf(
+            text, size,
+            " What the %s sent was damaged, and TCP's checksum did not show it: by an adapter, "
+            "a host's memory or a middlebox.",
+            of);
     }
 }
 
@@ -159,7 +165,7 @@ static void remote_error(struct report *r, const struct report_connection *first
 {
     const struct report_refusal *refusal = &first->trouble->refusal;
     struct report_cause *cause;
-    char calls[80] = "", meaning[128], what[80], which[88];
+    char calls[80] = "", meaning[176], what[80], which[88];
     /* of those that were not looked at some may have ended so */
     bool more = ended->connections > 1 && report_not_looked_at(r) > 0;
 

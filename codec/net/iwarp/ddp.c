@@ -113,7 +113,7 @@ void rpcrdma_ddp_op(const struct rpcrdma_tcp_connection *c, int end, enum rpcrdm
     op->dst_port = c->port[1 - end];
 }
 
-/* Terminate (RFC 5040 section 4.8): layer, error type, error code. */
+/* Terminate (RFC 5040 section 4.8): layer, error type, error code. NULL: it is not assigned. */
 static const char *terminate_text(uint32_t code)
 {
     static const struct {
@@ -158,7 +158,16 @@ static const char *terminate_text(uint32_t code)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if (texts[i].code == code)
             return texts[i].text;
-    return "a code that is not assigned";
+    return NULL;
+}
+
+/* Linux' siw has the layer and the error type in the other order, on hosts that are little-endian:
+ * so is a code that is assigned only then. */
+static uint16_t terminate_code(uint16_t code)
+{
+    uint16_t other = (uint16_t)((code & 0xff) | (code >> 4 & 0x0f00) | (code << 4 & 0xf000));
+
+    return !terminate_text(code) && terminate_text(other) ? other : code;
 }
 
 /* What no peer may ask for: RFC 5041 section 7.1, RFC 5040 section 7.2 (tagged offset wrap). */
@@ -228,9 +237,12 @@ static void untagged(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct r
         break;
     case RPCRDMA_OP_TERMINATE:
         if (op->caplen >= 2) {
-            op->terminate = rpcrdma_get_be16(p);
-            rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TERMINATE, terminate_text(op->terminate),
-                                op->terminate, 0);
+            const char *text;
+
+            op->terminate = terminate_code(rpcrdma_get_be16(p));
+            text = terminate_text(op->terminate);
+            rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TERMINATE,
+                                text ? text : "a code that is not assigned", op->terminate, 0);
         } else {
             op->flags |= RPCRDMA_OP_TRUNCATED;
         }

@@ -240,6 +240,14 @@ static void terminate_codes(void **state)
         assert_non_null(s->finding[i].what);
     }
     assert_string_equal(s->finding[6].what, "a code that is not assigned");
+    put_untagged(&u, 7, true, 0, 2, 1, 0); /* as siw sends it: layer 2, type 0 */
+    put(&u, 0x0202, 2);
+    put(&u, 0, 2);
+    b.n = 0;
+    put_fpdu(&b, false, false, &u);
+    tcp(s, 0, seq, NEXT1, ACK, b.at, b.n);
+    assert_int_equal(s->op[7].terminate, 0x2002);
+    assert_string_equal(s->finding[7].what, "MPA: CRC error");
     seen_free(s);
 }
 
