@@ -146,12 +146,14 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     kernel_transaction(trace->kernel, t);
 }
 
+#define NO_FRAME INT64_MIN
+
 static int parse(const struct command *command, struct trace *trace, const char *xid, int64_t frame,
                  gboolean slowest)
 {
     char *end = NULL;
 
-    if ((xid != NULL) + (frame != 0) + (slowest != FALSE) != 1)
+    if ((xid != NULL) + (frame != NO_FRAME) + (slowest != FALSE) != 1)
         return bad_usage(command, "which RPC? --xid X, --frame N or --slowest");
     if (xid) {
         unsigned long long number = strtoull(xid, &end, 0);
@@ -161,10 +163,10 @@ static int parse(const struct command *command, struct trace *trace, const char 
         trace->by_xid = true;
         trace->xid = (uint32_t)number;
     }
-    if (frame < 0)
+    if (frame != NO_FRAME && frame < 1)
         return bad_usage(command, "--frame needs a number from 1 on");
-    trace->by_frame = frame > 0;
-    trace->frame = (uint64_t)frame;
+    trace->by_frame = frame != NO_FRAME;
+    trace->frame = trace->by_frame ? (uint64_t)frame : 0;
     return OPTIONS_GO_ON;
 }
 
@@ -216,7 +218,7 @@ static int run(const struct command *command, int argc, char **argv)
 {
     struct options options = {0};
     char *xid = NULL, **traces = NULL;
-    gint64 frame = 0;
+    gint64 frame = NO_FRAME;
     gboolean slowest = FALSE;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object per packet", NULL},
@@ -254,8 +256,9 @@ static int run(const struct command *command, int argc, char **argv)
         trace->packets = packets_new(most / 4 * 3, trace->by_frame ? trace->frame : 0);
         trace->details = details_new(most / 8);
         status = kernel_end(trace->kernel, pipeline_run(&trace->pipeline, &sink));
-        if (!trace->one.found && status == EXIT_DONE && trace->pipeline.messages > 0) {
-            tell_not_found(trace, &options);
+        if (!trace->one.found && status == EXIT_DONE) {
+            if (trace->pipeline.messages > 0 || options.quiet) /* else that was said */
+                tell_not_found(trace, &options);
             status = EXIT_UNUSABLE;
         } else if (trace->one.found) {
             show(trace, &options, &out);

@@ -133,6 +133,17 @@ class Trace(CommandTest):
                                 (('--frame', '1'), 'no RPC is known to have packet 1')):
             self.run_command('trace', *arguments, capture(), status=2)
             self.assertEqual(self.stderr, f'rpcrdma: {capture()}: {said}\n')
+        self.run_command('trace', '--frame', '0', capture(), status=2)
+        self.assertIn('--frame needs a number from 1 on', self.stderr)
+
+    def test_not_found_in_nothing(self):
+        """Nor is an RPC found in a capture without RPC-over-RDMA: a script must not take that for its RPC."""
+        pcap.write(self.path, self.packets[:30], linktype=self.linktype)
+        for arguments in (('--slowest',), ('--xid', '7'), ('--frame', '3')):
+            self.assertEqual(self.run_command('trace', *arguments, self.path, status=2), '')
+            self.assertIn('no RPC-over-RDMA: 30 packets', self.stderr)
+        self.run_command('trace', '-q', '--xid', '7', self.path, status=2)
+        self.assertEqual(self.stderr, f'rpcrdma: {self.path}: no RPC has the XID 0x00000007\n')
 
     def test_first_with_an_xid(self):
         """A Call without Reply, sent again on the next connections: the first is what was asked for, though it ends last."""
