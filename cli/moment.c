@@ -140,6 +140,8 @@ static bool iso(const char *text, struct moment *out)
     return epoch(year, month, day, of_day, utc, offset, &out->ns);
 }
 
+enum { LEAP_YEAR = 2024 };
+
 /* RFC 3164 section 4.1.2: "Nov 22 07:15:30" */
 static bool syslog_form(const char *text, struct moment *out)
 {
@@ -157,7 +159,7 @@ static bool syslog_form(const char *text, struct moment *out)
     out->kind = MOMENT_OF_YEAR;
     out->month = (int)(found - months) / 3 + 1;
     out->day = day;
-    return p && *p == '\0' && day >= 1 && day <= 31;
+    return p && *p == '\0' && g_date_valid_dmy((GDateDay)day, (GDateMonth)out->month, LEAP_YEAR);
 }
 
 bool moment_parse(const char *text, struct moment *out)
@@ -197,13 +199,14 @@ static int64_t on_next_day(const struct tm *day, int64_t of_day)
     return ns;
 }
 
-/* In the year that brings it nearest to the capture's beginning; February 29 is not in each. */
+/* In the year that brings it nearest to the capture's beginning; February 29 is not in each, and
+ * not in 1900. */
 static int64_t of_year(const struct moment *moment, int year, int64_t start_ns)
 {
     int64_t nearest = 0, ns;
     uint64_t least = UINT64_MAX, away;
 
-    for (int one = year - 1; one <= year + 1; one++) {
+    for (int one = year - 8; one <= year + 8; one++) {
         if (!epoch(one, moment->month, moment->day, moment->ns, false, 0, &ns))
             continue;
         away = (uint64_t)(ns > start_ns ? time_less(ns, start_ns) : time_less(start_ns, ns));

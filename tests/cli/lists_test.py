@@ -223,7 +223,7 @@ class Selection(ListTest):
         data = section() + interface(options=option(9, b'\x09'))
         for one in packets:
             data += enhanced(one.data, start_s * 10**9 + (one.time_ns - first) * factor)
-        return self.file(data, 'moved.pcapng')
+        return self.file(data, f'moved-{start_s}.pcapng')
 
     def test_local_times(self):
         """On the day after one that had 25 hours, and around new year; of a zone with such days."""
@@ -232,11 +232,15 @@ class Selection(ListTest):
         year = self.moved(1767222300, 1) # 2026-01-01 00:05 CET
         for path, since, want in ((night, '04:00:00', 1792897200), (night, '01:00', 1792882800),
                                   (night, '23:50', 1792878600), (year, 'Dec 31 23:59:00', 1767221940),
-                                  (year, 'Jan 1 00:05:08', 1767222308), (year, 'Feb 1 00:00:00', 1769900400)):
+                                  (year, 'Jan 1 00:05:08', 1767222308), (year, 'Feb 1 00:00:00', 1769900400),
+                                  (night, 'Feb 29 12:00', 1835434800)):
             run = subprocess.run([RPCRDMA, 'rpcs', '--json', '--since', since, path], env=zone,
                                  capture_output=True, check=True)
             got = [json.loads(line) for line in run.stdout.splitlines()]
             self.assertEqual(got, [rpc for rpc in self.objects(path) if rpc['time_ns'] >= want * 10**9], since)
+        for day in ('Nov 31', 'Feb 30', 'Apr 0', 'Apr -1'):
+            self.run_command('rpcs', '--since', f'{day} 00:00:00', year, status=2)
+            self.assertIn(f'--since "{day} 00:00:00": no time', self.stderr)
 
     def test_what_is_wrong_is_pointed_at(self):
         for expression, at, what in (('latency > 2', 0, 'no field'), ('latency_ns >', 12, 'value is missing'),
