@@ -28,8 +28,14 @@ void pipeline_unusable(struct pipeline *pipeline, const char *format, ...)
 void say_nothing_found(const struct options *options, const struct others *others)
 {
     const struct rpcrdma_net_stats *stats = &others->stats;
-    char *text = others_text(others);
+    char *text;
 
+    if (stats->packets == 0 && options->filter && options->filter[0]) {
+        complain("%s%s: no packet matches the filter \"%s\"", options_input(options),
+                 options_and_others(options), options->filter);
+        return;
+    }
+    text = others_text(others);
     complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s",
              options_input(options), options_and_others(options), stats->packets,
              stats->packets == 1 ? "" : "s", stats->rdma,

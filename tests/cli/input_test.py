@@ -138,6 +138,7 @@ class Input(command.CommandTest):
             self.assertIn('"executionSuccessful":false', self.run_command('check', '--format', 'sarif', path, status=2))
             self.run_command('check', '-q', path, command.capture())  # one among others
             self.run_command('check', '-q', '-f', 'udp port 1', command.capture(), status=2)
+            self.assertEqual(self.stderr, f'rpcrdma: {command.capture()}: no packet matches the filter "udp port 1"\n')
 
     def test_what_there_was_instead(self):
         """Each packet that is no RDMA is counted by where its decoding ended."""
