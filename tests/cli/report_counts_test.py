@@ -47,6 +47,18 @@ class Counts(CommandTest):
             self.assertEqual({one['cause'] for one in report['causes']}, causes)
             self.assertGreater(sum(c[way]['duplicated'] for c in report['connections'] for way in ('to_client', 'to_server')), 100 // one_in)
 
+    def test_errors_not_known(self):
+        """Cut before the NFS status: how many failed is not known, and not 0, as `rpcs --summary` and `diff` have it."""
+        path = os.path.join(self.folder, 'cut.pcap')
+        for most, known in ((96, '-'), (65535, '4')):
+            pcap.write(path, [one._replace(data=one.data[:most]) for one in self.packets()])
+            summary = self.run_command('rpcs', '--per', 'client', path).splitlines()[1].split()
+            lines = self.run_command('report', path).splitlines()
+            row = lines[lines.index('CLIENTS') + 4].split()
+            page = self.run_command('report', '--html', '-', path)
+            cells = re.findall(r'<td[^>]*>([^<]*)</td>', page[page.index('<h2>Clients</h2>'):])[:17]
+            self.assertEqual((summary[14].rstrip(','), row[7], cells[16]), (known, known, known), most)
+
     def test_calls_inline(self):
         """Each RPC's Call once, in however many messages of version 2 it came; what has no Reply has none inline."""
         subprocess.run([sys.executable, os.path.join(CAPTURES, 'generate', 'v2.py'), self.folder], check=True,

@@ -49,8 +49,11 @@ static void group_row(const struct group *g, double span, struct out *out)
         cell_ms(out, (double)times[i], l->count);
     for (unsigned i = 0; i < G_N_ELEMENTS(sums); i++)
         cell_ms(out, (double)sums[i] / n, known[i] ? g->n_phases : 0);
-    html_put(out, "<td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td></tr>\n",
-             g->retransmitted, g->unanswered, g->errors);
+    html_put(out, "<td>%" PRIu64 "</td><td>%" PRIu64 "</td>", g->retransmitted, g->unanswered);
+    if (group_errors_unknown(g))
+        out_literal(out, "<td>-</td></tr>\n");
+    else
+        html_put(out, "<td>%" PRIu64 "</td></tr>\n", g->errors);
 }
 
 static void group_table(const struct report *r, struct out *out, const char *name,

@@ -111,15 +111,17 @@ static void parts(const struct group *g, struct out *out, const char *name)
 {
     const bool known = g->n_phases > 0;
     double n = known ? (double)g->n_phases : 1;
-    char t[5][16];
+    char t[5][16], errors[24] = "-";
 
-    report_line(out, "  %s %s %s %s %s  %6" PRIu64 " %6" PRIu64 " %6" PRIu64 "  %s",
+    if (!group_errors_unknown(g))
+        snprintf(errors, sizeof(errors), "%" PRIu64, g->errors);
+    report_line(out, "  %s %s %s %s %s  %6" PRIu64 " %6" PRIu64 " %6s  %s",
                 ms_of(t[0], known && g->phases.has_call, (double)g->phases.call_ns / n),
                 ms_of(t[1], known, (double)g->phases.server_ns / n),
                 ms_of(t[2], known, (double)g->phases.data_ns / n),
                 ms_of(t[3], known && g->phases.has_reply, (double)g->phases.reply_ns / n),
                 ms_of(t[4], known, (double)g->stalled_ns / n), g->retransmitted, g->unanswered,
-                g->errors, name);
+                errors, name);
 }
 
 static void titles(struct out *out, const char *what)
