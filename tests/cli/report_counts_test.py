@@ -59,6 +59,17 @@ class Counts(CommandTest):
             cells = re.findall(r'<td[^>]*>([^<]*)</td>', page[page.index('<h2>Clients</h2>'):])[:17]
             self.assertEqual((summary[14].rstrip(','), row[7], cells[16]), (known, known, known), most)
 
+    def test_width(self):
+        """79 columns, also of a slow COMPOUND with a long name that has no Reply, in a frame with a large number."""
+        rpcs = map(json.loads, self.run_command('rpcs', '--json', capture('roce-nfs41-mini')).splitlines())
+        frame = next(one['reply_frame'] for one in rpcs if one['name'] == 'SEQUENCE+PUTFH+WRITE+GETATTR')
+        path = os.path.join(self.folder, 'long.pcap')
+        packets = [packet for packet in self.packets('roce-nfs41-mini') if packet.frame != frame]
+        pcap.write(path, [packets[0]._replace(data=bytes(60), length=60)] * 100000 + packets)
+        text = self.run_command('report', path)
+        self.assertRegex(text, r'(?m)ms and no Reply  frame \d{6} #\d XID 0x\w{8} NFS V4 .*WRITE')
+        self.assertLess(max(map(len, text.splitlines())), 80)
+
     def test_calls_inline(self):
         """Each RPC's Call once, in however many messages of version 2 it came; what has no Reply has none inline."""
         subprocess.run([sys.executable, os.path.join(CAPTURES, 'generate', 'v2.py'), self.folder], check=True,

@@ -220,19 +220,22 @@ static void connections(const struct report *r, struct out *out)
 
 static void slowest(const struct report *r, struct out *out)
 {
-    enum { SHOWN = 5, NAME = 30 };
-    char name[NAME + 1];
+    enum { SHOWN = 5, COLUMNS = 79, NAME = 30, NAME_LEAST = 12 };
+    char name[NAME + 1], begin[128];
 
     report_title(out, report_times_wrong(r) ? "SLOWEST RPCS (times are wrong: two clocks)"
                                             : "SLOWEST RPCS");
     for (unsigned i = 0; i < r->n_slowest && i < SHOWN; i++) {
         const struct report_rpc *one = &r->slowest[i];
         char path[64], phases[256];
+        int room =
+            COLUMNS - snprintf(begin, sizeof(begin),
+                               "  %10.3f ms%s  frame %" PRIu64 " #%u XID 0x%08x ",
+                               report_ms(one->latency_ns), one->answered ? "" : " and no Reply",
+                               one->call_frame, (unsigned)one->connection, (unsigned)one->xid);
 
-        report_line(out, "  %10.3f ms%s  frame %" PRIu64 " #%u XID 0x%08x %s",
-                    report_ms(one->latency_ns), one->answered ? "" : " and no Reply",
-                    one->call_frame, (unsigned)one->connection, (unsigned)one->xid,
-                    report_short_name(one->title, NAME, name));
+        report_line(out, "%s%s", begin,
+                    report_short_name(one->title, (size_t)CLAMP(room, NAME_LEAST, NAME), name));
         report_phases(one, phases, sizeof(phases));
         if (phases[0]) {
             out_blanks(out, 6);
