@@ -91,6 +91,10 @@ size_t options_memory(const struct options *options, unsigned eighths);
 /* What they say of connections, for flow/; lasts as long as they do. */
 struct rpcrdma_flow_config options_flow(const struct options *options);
 
+/* What is read has an end: files, no pipe, device or file that grows. To be asked before
+ * options_confine. */
+bool options_all_there(const struct options *options);
+
 /* Whether path is among the files that are read: opening it for output would destroy it. That is
  * said then. Something else than a regular file is not. */
 bool options_reads(const struct options *options, const char *path);

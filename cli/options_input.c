@@ -46,12 +46,26 @@ struct rpcrdma_flow_config options_flow(const struct options *options)
     };
 }
 
+static bool stat_of(const char *path, struct stat *is)
+{
+    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, is) : stat(path, is)) == 0;
+}
+
 static bool is_file(const char *path, const struct stat *file)
 {
     struct stat is;
 
-    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &is) : stat(path, &is)) == 0 &&
-           same_file(&is, file);
+    return stat_of(path, &is) && same_file(&is, file);
+}
+
+bool options_all_there(const struct options *options)
+{
+    bool all = options->n_devices == 0 && !options->follow;
+    struct stat is;
+
+    for (guint i = 0; i < options->n_files && all; i++)
+        all = stat_of(options->files[i], &is) && S_ISREG(is.st_mode);
+    return all;
 }
 
 bool options_reads(const struct options *options, const char *path)

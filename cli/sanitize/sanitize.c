@@ -26,6 +26,7 @@ struct sanitize {
      */
     int64_t first_read_ns, first_written_ns;
     bool any_read, any_written;
+    bool all_there; /* what is read has an end */
     int status;
 };
 
@@ -100,6 +101,10 @@ static void copy(struct sanitize *s)
             }
         }
         capture_files_flush(&s->files);
+    }
+    if (status != SOURCE_END && interrupt_seen() && s->all_there && !s->files.failed) {
+        complain("interrupted: the rest of the capture is not in the copy");
+        s->status = EXIT_UNUSABLE;
     }
     if (status != SOURCE_END || s->status != EXIT_DONE || s->crowded > 0 || interrupt_seen())
         return; /* not all to the end is there */
@@ -217,6 +222,7 @@ static int go(struct sanitize *s)
         !capture_files_prepare(&s->files, options->no_sandbox))
         return EXIT_UNUSABLE;
     interrupt_watch();
+    s->all_there = options_all_there(options);
     s->source = options_confine(options, error, sizeof(error))
                     ? options_open(options, error, sizeof(error))
                     : NULL;

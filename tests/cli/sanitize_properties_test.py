@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rpcrdma sanitize: what of version 2's properties is passed, and of what it cannot take apart."""
+"""rpcrdma sanitize: what of version 2's properties is passed, and of what it cannot take apart; its status."""
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -40,6 +41,20 @@ class Properties(command.CommandTest):
         path = os.path.join(self.folder, 'in.pcap')
         command.pcap.write(path, packets)
         return path
+
+    def test_interrupted(self):
+        """A copy of a part of the file is not what was asked for."""
+        path = os.path.join(self.folder, 'long.pcap')
+        command.pcap.write(path, self.packets() * 20)
+        for argument in path, '-':
+            with open(path, 'rb') as data:
+                with subprocess.Popen([command.RPCRDMA, 'sanitize', argument, '-o', '-'], stdin=data, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE) as run:
+                    run.stdout.read(1)
+                    run.send_signal(signal.SIGINT)
+                    run.stdout.read()
+                    self.assertIn(b'interrupted: the rest of the capture is not in the copy', run.stderr.read())
+                self.assertEqual(run.returncode, 2, argument)
 
     def test_values(self):
         """Numbers stay that the dialect defines: of others four bytes may be a secret, too."""
