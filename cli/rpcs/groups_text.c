@@ -55,7 +55,8 @@ static void put_odd(struct out *out, const char *what, uint64_t n)
 }
 
 /* In their order. The name comes last, as it may be long; so on a terminal that is narrow, columns
- * are left out for it: the larger `rank` is, the sooner. Rank 0 stays. */
+ * are left out for it: the larger `rank` is, the sooner. Rank 0 stays, and those up to RANK_MATTERS
+ * as long as the name's first columns have room. */
 enum {
     OPS,
     OPS_RATE,
@@ -74,18 +75,19 @@ enum {
     ERRORS,
     COLUMNS
 };
+enum { RANK_MATTERS = 3, RANK_ALL = 13 };
 static const struct {
     const char *title;
     unsigned char width, rank;
 } columns[COLUMNS] = {
-    [OPS] = {"ops", W_OPS, 0},          [OPS_RATE] = {"ops/s", W_RATE, 5},
-    [BYTES_RATE] = {"MB/s", W_RATE, 4}, [MEAN] = {"mean ms", W_MS, 0},
-    [P50] = {"p50", W_MS, 6},           [P95] = {"p95", W_MS, 7},
-    [P99] = {"p99", W_MS, 0},           [MOST] = {"max", W_MS, 0},
-    [CALL] = {"call", W_MS, 10},        [SERVER] = {"server", W_MS, 3},
-    [DATA] = {"data", W_MS, 8},         [REPLY] = {"reply", W_MS, 9},
-    [STALLED] = {"stalled", W_MS, 0},   [RETRANS] = {"retrans", W_COUNT, 2},
-    [ERRORS] = {"errors", W_COUNT, 1},
+    [OPS] = {"ops", W_OPS, 0},          [OPS_RATE] = {"ops/s", W_RATE, 8},
+    [BYTES_RATE] = {"MB/s", W_RATE, 7}, [MEAN] = {"mean ms", W_MS, 0},
+    [P50] = {"p50", W_MS, 9},           [P95] = {"p95", W_MS, 10},
+    [P99] = {"p99", W_MS, 3},           [MOST] = {"max", W_MS, 2},
+    [CALL] = {"call", W_MS, 13},        [SERVER] = {"server", W_MS, 6},
+    [DATA] = {"data", W_MS, 11},        [REPLY] = {"reply", W_MS, 12},
+    [STALLED] = {"stalled", W_MS, 1},   [RETRANS] = {"retrans", W_COUNT, 5},
+    [ERRORS] = {"errors", W_COUNT, 4},
 };
 
 struct table {
@@ -105,8 +107,8 @@ static size_t width_of(unsigned most_rank, bool times)
 
 static struct table table_of(const struct groups *groups, size_t top, struct out *out)
 {
-    enum { NAME = 24, BESIDE = 16, ALL = 10 };
-    struct table table = {.out = out, .most_rank = ALL};
+    enum { NAME = 24, NAME_BEGIN = 12, BESIDE = 16 };
+    struct table table = {.out = out, .most_rank = RANK_ALL};
     size_t name = NAME;
 
     for (guint i = 0; i < groups->groups->len && (top == 0 || i < top); i++) {
@@ -116,7 +118,9 @@ static struct table table_of(const struct groups *groups, size_t top, struct out
             name = MAX(name, strlen(g->apart) + BESIDE);
     }
     while (out->width > 0 && table.most_rank > 0 &&
-           width_of(table.most_rank, groups->interval_ns > 0) + name > out->width)
+           width_of(table.most_rank, groups->interval_ns > 0) +
+                   (table.most_rank > RANK_MATTERS ? name : NAME_BEGIN) >
+               out->width)
         table.most_rank--;
     return table;
 }

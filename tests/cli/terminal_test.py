@@ -132,6 +132,12 @@ class Terminal(command.CommandTest):
                     self.assertLessEqual(set(line.split()[:5]), set(same.split()))
                 if columns == 250:
                     self.assertEqual(lines, whole)
+        whole = self.run_command('rpcs', '--summary', path).splitlines()
+        _, text = self.run_on('rpcs', '--summary', path, columns=40, PAGER='cat')
+        at = whole[0].index('operation')
+        for line, same in zip(STYLE.sub('', text).splitlines(), whole):
+            self.assertLessEqual(len(line), 40)
+            self.assertIn(same[at:at + 11], line)
         whole = self.run_command('rpcs', path).splitlines()
         for columns in (80, 100, 120, 1000):
             _, text = self.run_on('rpcs', path, columns=columns, PAGER='cat')
