@@ -160,10 +160,11 @@ class NotTaken(ConversationTest):
             self.assertEqual('no Call was seen on both' in cause.get('against', ''), not same)
 
     def test_answered_in_vain(self):
-        """Likewise, and the Reply is not acknowledged; of the Call that comes again its XID alone was captured."""
-        def talk(c, _):
+        """Likewise, and the Reply is not acknowledged; of the Call that comes again, or of the first, its XID alone was captured."""
+        def talk(c, _, cut):
             c.null()
             xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            first = len(c.packets) - 2
             c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
             c.packets.pop()
             c.clock.now += 60 * SECOND
@@ -171,11 +172,13 @@ class NotTaken(ConversationTest):
             one = c.beside(2)
             one.xid = xid
             one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
-            c.packets[-2] = c.packets[-2]._replace(data=c.packets[-2].data[:14 + 20 + 8 + 12 + 16])
+            for at in [(), (first,), (-2,), (first, -2)][cut]:
+                c.packets[at] = c.packets[at]._replace(data=c.packets[at].data[:14 + 20 + 8 + 12 + 16])
             one.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
-        cause = self.report(talk)['causes'][0]
-        self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'))
-        self.assertIn('It did not acknowledge the Reply: this, or what was sent before it, was lost.', cause['text'])
+        for cut in range(4):
+            cause = self.report(lambda c, _, cut=cut: talk(c, _, cut))['causes'][0]
+            self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs']), ('connection-failed', 'medium', 1))
+            self.assertIn('1 Call of it was retransmitted on connection 2, 60.0 s', cause['text'])
 
     def test_lease(self):
         """The client does not answer the server for longer than a lease, and the server does not know it afterwards: that is no

@@ -280,30 +280,26 @@ static void connection_failed(struct report *r, const struct report_connection *
         report_server_restarted(r, &f.restart, cause->time_ns, "");
 }
 
-/* The last Call there was answered, as all were, and is the first on the next connection. */
+/* The last Call there was answered, as all were, and is the first on the next connection: the
+ * client acknowledged the Reply and did not take it. */
 static bool not_taken(const struct report_connection *was, const struct report_connection *c)
 {
-    return was->pub.life.last_xid == c->pub.life.first_xid && report_unanswered(was) == 0;
+    return was->pub.life.last_xid == c->pub.life.first_xid && report_unanswered(was) == 0 &&
+           was->last_taken;
 }
 
 static void tell_not_taken(struct report_cause *cause, const struct report_connection *was,
                            const struct report_connection *c)
 {
+    cause->confidence = CONFIDENCE_HIGH;
     cause->rpcs = 1;
-    if (was->last_taken) {
-        cause->confidence = CONFIDENCE_HIGH;
-        report_cause_lasted(cause, REPORT_FAILED_ADAPTER, cause->since_ns, cause->until_ns);
-    }
+    report_cause_lasted(cause, REPORT_FAILED_ADAPTER, cause->since_ns, cause->until_ns);
     snprintf(cause->text, sizeof(cause->text),
              "Connection %u failed: its last Call was answered, and the client sent it again on "
-             "connection %u, after %.1f s of silence. %s",
-             (unsigned)was->pub.number, (unsigned)c->pub.number, report_seconds(cause->time_ns),
-             was->last_taken
-                 ? "It had acknowledged the Reply and not taken it: its adapter did not tell that "
-                   "the Call was sent (its Ack may be lost), or that the Reply had come."
-                 : "It did not acknowledge the Reply: this, or what was sent before it, was lost.");
-    if (!was->last_taken)
-        snprintf(cause->against, sizeof(cause->against), "the Ack may not have been captured");
+             "connection %u, after %.1f s of silence. It had acknowledged the Reply and not taken "
+             "it: its adapter did not tell that the Call was sent (its Ack may be lost), or that "
+             "the Reply had come.",
+             (unsigned)was->pub.number, (unsigned)c->pub.number, report_seconds(cause->time_ns));
 }
 
 /* The client closed a connection after silence, and opened another one for the same mount at once:

@@ -8,10 +8,10 @@
  * After a reconnect a client retransmits its outstanding Calls, with the XIDs they had (RFC 5531
  * section 9); also those that were answered, where the Reply did not reach it. A Call is one of
  * those when it came on a connection that was opened after the first sending, between the same
- * hosts, and calls the same procedure with a Payload stream of the same length; not where a Reply
- * to the first was delivered: an XID is unique among outstanding Calls, no more. Each has one place
- * where it may be. What waits for its Reply there when another Call comes goes to awaited.c, which
- * is seldom.
+ * hosts, and calls the same procedure with a Payload stream of the same length, as far as that was
+ * captured; not where a Reply to the first was delivered: an XID is unique among outstanding Calls,
+ * no more. Each has one place where it may be. What waits for its Reply there when another Call
+ * comes goes to awaited.c, which is seldom.
  */
 
 static uint64_t load64(const uint8_t *p)
@@ -56,12 +56,33 @@ static RPCRDMA_INLINE uint64_t hosts(struct flow_messages *messages,
 }
 
 /* What a retransmitted Call has in common with the first, whatever chunks it offers: its bytes
- * inline, and what it calls where that is known. It is compared, and no place is found by it: so
- * the bits need not be mixed. */
-static uint64_t kind_of(uint32_t bytes, uint32_t program, uint32_t version, uint32_t procedure)
+ * inline, and what it calls. It is compared, and no place is found by it: so the bits need not be
+ * mixed much. */
+static uint16_t kind_of(uint32_t bytes, uint32_t program, uint32_t version, uint32_t procedure)
 {
-    return bytes + ((uint64_t)program << 32 | version) * UINT64_C(0xbf58476d1ce4e5b9) +
-           procedure * UINT64_C(0x94d049bb133111eb);
+    uint64_t kind = bytes * UINT64_C(0x9e3779b97f4a7c15) +
+                    ((uint64_t)program << 32 | version) * UINT64_C(0xbf58476d1ce4e5b9) +
+                    procedure * UINT64_C(0x94d049bb133111eb);
+
+    return (uint16_t)(kind >> 48) | 1;
+}
+
+enum { KIND_BITS = 16, CUT = 0 }; /* a kind that is not known, as in a packet that was cut */
+
+static uint64_t key_of(uint32_t xid, uint64_t of_hosts, uint16_t kind)
+{
+    return (uint64_t)xid << 32 | (of_hosts >> 48) << KIND_BITS | kind;
+}
+
+/* Of the same hosts, and the same XID: at a glance. */
+static RPCRDMA_INLINE bool near(uint64_t a, uint64_t b)
+{
+    return (a ^ b) >> KIND_BITS == 0;
+}
+
+static bool same(uint64_t a, uint64_t b)
+{
+    return a == b || (near(a, b) && ((uint16_t)a == CUT || (uint16_t)b == CUT));
 }
 
 /* One behind the other for Calls whose XIDs were counted, in either order of their bytes: the next
@@ -118,7 +139,7 @@ RPCRDMA_RARE static bool look_back(struct flow_messages *messages, struct flow_c
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
 
-    if (e->key != key) {
+    if (!same(e->key, key)) {
         if (message_sent_waits(messages, e) && !given_up(conn, sender, e))
             message_awaited_add(messages, e);
         e->connection = 0;
@@ -138,11 +159,10 @@ RPCRDMA_RARE static bool look_back(struct flow_messages *messages, struct flow_c
 
 static RPCRDMA_INLINE const struct flow_sent_before *
 note(struct flow_messages *messages, struct flow_conn *conn, int sender,
-     const struct flow_send *send, uint32_t xid, uint64_t kind, uint32_t *remembered)
+     const struct flow_send *send, uint32_t xid, uint16_t kind, uint32_t *remembered)
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
-    uint64_t of_hosts = hosts(messages, pub, sender), what = of_hosts + kind;
-    uint64_t key = (uint64_t)xid << 32 | (uint32_t)(what ^ what >> 32);
+    uint64_t of_hosts = hosts(messages, pub, sender), key = key_of(xid, of_hosts, kind);
     size_t place = place_of(of_hosts, xid);
     bool before = false;
     struct flow_sent *e;
@@ -151,7 +171,8 @@ note(struct flow_messages *messages, struct flow_conn *conn, int sender,
         return NULL;
     e = &messages->sent[place];
     *remembered = (uint32_t)place + 1;
-    if (RPCRDMA_SELDOM(e->key == key || messages->awaited.table.count > 0 || may_wait(messages, e)))
+    if (RPCRDMA_SELDOM(near(e->key, key) || messages->awaited.table.count > 0 ||
+                       may_wait(messages, e)))
         before = look_back(messages, conn, sender, e, key);
     if (!before) {
         e->key = key;
@@ -172,9 +193,9 @@ void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
 {
     const struct rpcrdma_message *msg = event->message->message;
     const struct rpcrdma_rpc *rpc = event->message->rpc;
-    uint64_t kind = rpc && rpc->present & RPCRDMA_RPC_HAS_PROGRAM
+    uint16_t kind = rpc && rpc->present & RPCRDMA_RPC_HAS_PROGRAM
                         ? kind_of(msg->payload.len, rpc->program, rpc->version, rpc->procedure)
-                        : msg->payload.len;
+                        : CUT;
 
     event->sent_before =
         note(messages, conn, event->sender, send, msg->xid, kind, &event->remembered);
@@ -184,7 +205,7 @@ void message_sent_note_plain(struct flow_messages *messages, struct flow_conn *c
                              struct flow_plain *message, uint32_t bytes)
 {
     const struct flow_call *call = message->call;
-    uint64_t kind = kind_of(bytes, call->program, call->version, call->procedure);
+    uint16_t kind = kind_of(bytes, call->program, call->version, call->procedure);
 
     message->remembered = 0;
     message->sent_before = note(messages, conn, message->sender, message->send, message->xid, kind,
