@@ -10,6 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Times are nanoseconds since the epoch, and at most that far from it (142 years), so that the
+ * difference of two, and hours more, does not overflow: who gives packets or operations sees to it.
+ */
+#define RPCRDMA_TIME_MOST INT64_C(4500000000000000000)
+
 enum rpcrdma_carrier {
     RPCRDMA_CARRIER_ROCEV2,
     RPCRDMA_CARRIER_ROCEV1,
@@ -118,7 +123,7 @@ struct rpcrdma_op {
      * what a hole held up bears the packet that filled the hole, if one did (net/iwarp/tcp.h). So
      * it can be less than that of an operation of the other direction which was given before */
     uint64_t frame;
-    int64_t time_ns; /* since the epoch */
+    int64_t time_ns; /* since the epoch; see RPCRDMA_TIME_MOST */
     uint8_t carrier; /* enum rpcrdma_carrier */
     uint8_t kind;    /* enum rpcrdma_op_kind */
     uint8_t nak;     /* enum rpcrdma_nak, of a Nak */

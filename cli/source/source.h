@@ -37,9 +37,8 @@ enum {
 extern size_t source_interfaces_most, source_texts_most;
 enum { SOURCE_TEXT_ADDED = 16 }; /* to the length of each */
 
-/* Times given out lie within 142 years of the epoch, so that the difference of two, and hours more,
- * cannot overflow; a file that says otherwise gets the nearest. */
-#define SOURCE_TIME_MAX INT64_C(4500000000000000000)
+/* Times given out are no further from the epoch; a file that says otherwise gets the nearest. */
+#define SOURCE_TIME_MAX RPCRDMA_TIME_MOST
 
 static inline int64_t source_time(int64_t ns)
 {

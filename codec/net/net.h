@@ -30,7 +30,7 @@ RPCRDMA_BEGIN_DECLS
 
 struct rpcrdma_packet {
     uint64_t frame;    /* its number from 1: what operations and findings name it by */
-    int64_t time_ns;   /* since the epoch */
+    int64_t time_ns;   /* since the epoch; see RPCRDMA_TIME_MOST */
     uint32_t linktype; /* LINKTYPE_ value, as in the file */
     uint32_t caplen, len;
     const uint8_t *data; /* borrowed for the call */

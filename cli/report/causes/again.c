@@ -141,21 +141,25 @@ static bool of_one_moment(const struct report_cause *cause)
            (cause->id == CAUSE_CONNECTION_FAILED && cause->how == REPORT_FAILED_REFUSED);
 }
 
+/* How many of these, by their beginning, are one event. */
+static guint of_one(struct report_cause *const *all, guint n)
+{
+    return of_one_moment(all[0]) ? report_causes_at_once(all, n) : 1;
+}
+
 /* Of one kind, by their beginning. */
 static void sum_up(const struct report *r, struct report_cause *const *all, guint n)
 {
-    guint restarts = 0, of;
+    guint events = 0, of;
 
-    for (guint i = 0; i < n; i += of) {
-        of = of_one_moment(all[0]) ? report_causes_at_once(all + i, n - i) : 1;
-        restarts++;
-    }
-    if (restarts > REPORT_FEW) {
+    for (guint i = 0; i < n; i += of_one(all + i, n - i))
+        events++;
+    if (events > REPORT_FEW) {
         make_one(r, all, n, false);
         return;
     }
     for (guint i = 0; i < n; i += of) {
-        of = of_one_moment(all[i]) ? report_causes_at_once(all + i, n - i) : 1;
+        of = of_one(all + i, n - i);
         if (of > 1)
             make_one(r, all + i, of, true);
     }

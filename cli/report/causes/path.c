@@ -195,7 +195,8 @@ static bool timer_too_short(const struct report_connection *c, bool to_server, u
     return waited_ns / 2 < time_times(report_ack_time(c, to_server, 50), (int64_t)timeouts);
 }
 
-/* Requests of this end came again though they were answered in part: answers to it were lost. */
+/* Packets towards this end were lost: what was sent to it came again; or its own Read requests did,
+ * though they were answered in part, as answers to it were lost. */
 static void lost(struct report *r, const struct report_connection *c, int end)
 {
     struct rpcrdma_path until = until_answered(r, c, end);
@@ -336,7 +337,7 @@ static void reordered(struct report *r, const struct report_connection *c, uint6
 }
 
 /* The network made copies, or took two ways. Few of them cost nothing. */
-static void disturbed(struct report *r, const struct report_connection *c)
+static void copied_or_reordered(struct report *r, const struct report_connection *c)
 {
     enum { FEW = 10 };
     uint64_t packets = c->path[0].packets + c->path[1].packets;
@@ -378,7 +379,7 @@ void causes_of_path(struct report *r, const struct report_connection *c)
         }
         causes_of_not_ready(r, c, end);
     }
-    disturbed(r, c);
+    copied_or_reordered(r, c);
 }
 
 /* What it cost is in what was lost: the receiver drops these. */

@@ -243,13 +243,17 @@ static void on_payload_stream(void *context, const struct rpcrdma_payload_stream
 /* What fits into 4096 bytes with its header, and goes inline where these are the thresholds. */
 static bool small_in_chunk(const struct rpcrdma_flow_message *m)
 {
-    uint32_t most = MIN(m->connection->threshold_call, m->connection->threshold_reply) - 64;
+    enum { USUAL = 4096, HEADER = 64 }; /* Linux' thresholds; its transport header, at most */
+    uint32_t threshold = MIN(m->connection->threshold_call, m->connection->threshold_reply);
     uint64_t length = m->direction == RPCRDMA_DIRECTION_CALL
                           ? rpcrdma_read_sum(&m->message->read).bytes
                       : m->message->reply_present ? rpcrdma_chunk_length(&m->message->reply)
                                                   : 0;
 
-    return length > 0 && length <= 4096 - 64 && length > most;
+    /* no more than a header fits, or it is not known: 0 */
+    if (threshold <= HEADER)
+        return false;
+    return length > 0 && length <= USUAL - HEADER && length > threshold - HEADER;
 }
 
 /* It was cut before what says whether it is a Call or an answer, or what says so is not enough:

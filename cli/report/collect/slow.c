@@ -32,6 +32,7 @@ void report_slow_add(struct report_slow *sum, const struct report_slow *one)
     if (sum->connection != one->connection)
         sum->connection = 0;
     sum->rpcs += one->rpcs;
+    sum->reads += one->reads;
     sum->again += one->again;
     sum->alone += one->alone;
     sum->behind += one->behind;

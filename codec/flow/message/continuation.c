@@ -137,61 +137,80 @@ static void check_remaining(struct message_continuation *c, const struct rpcrdma
     c->last = m->payload.len;
 }
 
-bool message_continue(struct flow_messages *messages, struct flow_conn *conn, int sender,
-                      const struct rpcrdma_message *m, struct flow_findings *findings,
-                      uint64_t frame, int64_t time_ns, uint32_t *part, uint64_t *part_bytes)
+/* The part in hand is the next one of what was begun. */
+static bool goes_on(const struct message_continuation *c, const struct rpcrdma_message *m,
+                    uint8_t stream)
 {
+    return c->active && stream == c->stream &&
+           (stream == STREAM_PROPERTIES || (m->xid == c->xid && !begins_again(c, m)));
+}
+
+static struct message_part go_on(struct message_continuation *c, const struct rpcrdma_message *m,
+                                 bool more, const struct flow_send *send,
+                                 struct flow_findings *findings)
+{
+    struct message_part part = {.number = ++c->parts, .bytes_before = c->bytes, .more = more};
+
+    if (c->stream != STREAM_PROPERTIES)
+        check_remaining(c, m, findings, send->frame);
+    c->bytes += m->payload.len;
+    c->time_ns = send->time_ns;
+    c->active = more;
+    return part;
+}
+
+static void begin(struct message_continuation *c, const struct rpcrdma_message *m, uint8_t stream,
+                  const struct flow_send *send)
+{
+    *c = (struct message_continuation){.active = true,
+                                       .cut = header_cut(m),
+                                       .stream = stream,
+                                       .xid = m->xid,
+                                       .parts = 1,
+                                       .frame = send->frame,
+                                       .time_ns = send->time_ns,
+                                       .bytes = m->payload.len,
+                                       .remaining = m->remaining,
+                                       .last = m->payload.len,
+                                       .readings = AFTER_THIS | WITH_THIS};
+}
+
+struct message_part message_continue(struct flow_messages *messages, struct flow_conn *conn,
+                                     int sender, const struct rpcrdma_message *m,
+                                     const struct flow_send *send, struct flow_findings *findings)
+{
+    struct message_part part = {0};
     struct message_extra *extra;
     struct message_continuation *c;
     uint8_t stream;
-    bool more;
 
-    *part = 0;
-    *part_bytes = 0;
     if (!(m->present & RPCRDMA_HAS_TYPE) || m->dialect->version != 2)
-        return false;
+        return part;
     extra = message_extra(messages, conn);
     if (!extra)
-        return false;
+        return part;
     c = &extra->continuation[sender];
-    stream = stream_of(m, &more);
-    if (c->active && stream == c->stream &&
-        (stream == STREAM_PROPERTIES || (m->xid == c->xid && !begins_again(c, m)))) {
-        *part = ++c->parts;
-        *part_bytes = c->bytes;
-        if (stream != STREAM_PROPERTIES)
-            check_remaining(c, m, findings, frame);
-        c->bytes += m->payload.len;
-        c->time_ns = time_ns;
-        c->active = more;
+    stream = stream_of(m, &part.more);
+    if (goes_on(c, m, stream)) {
+        part = go_on(c, m, part.more, send, findings);
     } else {
         if (c->active) {
             if (!c->refused)
-                add(findings, rule_of(m, c->stream), frame, c->frame, c->xid);
+                add(findings, rule_of(m, c->stream), send->frame, c->frame, c->xid);
             if (stream == STREAM_NONE)
-                return false; /* the parts may still go on */
+                return part; /* the parts may still go on */
         }
         if (stream == STREAM_PROPERTIES && extra->final_properties[sender])
-            add(findings, RPCRDMA_RULE_PROPERTIES_AFTER_FINAL, frame, 0, 0);
-        c->active = more;
-        if (more) {
-            *c = (struct message_continuation){.active = true,
-                                               .cut = header_cut(m),
-                                               .stream = stream,
-                                               .xid = m->xid,
-                                               .parts = 1,
-                                               .frame = frame,
-                                               .time_ns = time_ns,
-                                               .bytes = m->payload.len,
-                                               .remaining = m->remaining,
-                                               .last = m->payload.len,
-                                               .readings = AFTER_THIS | WITH_THIS};
-            *part = 1;
+            add(findings, RPCRDMA_RULE_PROPERTIES_AFTER_FINAL, send->frame, 0, 0);
+        c->active = part.more;
+        if (part.more) {
+            begin(c, m, stream, send);
+            part.number = 1;
         }
     }
     if (m->kind == RPCRDMA_KIND_CONNPROP_FINAL)
         extra->final_properties[sender] = true;
-    return more;
+    return part;
 }
 
 void message_continue_refused(struct flow_conn *conn, int caller, uint32_t xid)

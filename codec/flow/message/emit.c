@@ -465,11 +465,13 @@ RPCRDMA_APART static void read_any(struct making *m)
 {
     struct flow_making *to = m->to;
     const struct flow_send *send = m->send;
+    struct message_part part;
 
     message_version(m->conn, m->sender, &to->message, &to->findings, send->frame);
-    to->event.continues =
-        message_continue(m->messages, m->conn, m->sender, &to->message, &to->findings, send->frame,
-                         send->time_ns, &to->out.part, &to->event.part_bytes);
+    part = message_continue(m->messages, m->conn, m->sender, &to->message, send, &to->findings);
+    to->event.continues = part.more;
+    to->event.part_bytes = part.bytes_before;
+    to->out.part = part.number;
     to->rpc.present = 0;
     if (to->out.part <= 1 && carries_rpc(&to->message))
         decode_rpc(m);

@@ -389,11 +389,14 @@ void message_after_error(struct flow_messages *messages, struct flow_conn *conn,
 bool message_more_follows(const struct rpcrdma_message *m);
 /* The RPC header of a message, or of its first part: what another part has is TRUNCATED here. */
 void message_rpc_decode(const struct rpcrdma_message *m, struct rpcrdma_rpc *rpc);
-/* Returns whether parts follow; *part is 0 where the message is not continued,
- * *part_bytes what payload came before */
-bool message_continue(struct flow_messages *messages, struct flow_conn *conn, int sender,
-                      const struct rpcrdma_message *m, struct flow_findings *findings,
-                      uint64_t frame, int64_t time_ns, uint32_t *part, uint64_t *part_bytes);
+struct message_part {
+    uint32_t number;       /* from 1; 0: the message is not continued */
+    uint64_t bytes_before; /* payload of the earlier parts */
+    bool more;             /* parts follow */
+};
+struct message_part message_continue(struct flow_messages *messages, struct flow_conn *conn,
+                                     int sender, const struct rpcrdma_message *m,
+                                     const struct flow_send *send, struct flow_findings *findings);
 /* An error answers the Call with this XID, of which parts were sent. */
 void message_continue_refused(struct flow_conn *conn, int caller, uint32_t xid);
 /* Whether a part (not the first) of a Call comes after the error that answered this. */

@@ -303,22 +303,21 @@ static bool acked_by_answer(const struct rpc_transaction *t)
             (pub->has_rdma && pub->call.frame == pub->rdma_first_frame));
 }
 
-static void phases(struct rpc_transaction *t)
+/* An RPC's times, none before the one it stands behind: its Call was sent, and delivered; RDMA
+ * passed first, and last; its Reply was sent, and delivered. */
+struct course {
+    int64_t begin, delivered, first, last, sent, end;
+};
+
+/* Says in the phases which of them are known. */
+static struct course course_of(struct rpc_transaction *t)
 {
-    struct rpcrdma_transaction *pub = &t->pub;
-    struct rpcrdma_phases *p = &pub->phases;
+    const struct rpcrdma_transaction *pub = &t->pub;
+    struct rpcrdma_phases *p = &t->pub.phases;
     int64_t begin = pub->call_time_ns, end = pub->reply_time_ns;
     int64_t sent = pub->reply.transmissions > 0 ? pub->reply.first_time_ns : end;
-    int64_t delivered = begin, first, last, longest = 0;
+    int64_t delivered = begin, first, last;
 
-    rpc_doubts_end(t);
-    *p = (struct rpcrdma_phases){0};
-    pub->stalled_ns = 0;
-    pub->stalled_by = RPCRDMA_STALL_NONE;
-    pub->stalled_from_frame = pub->stalled_to_frame = 0;
-    /* whose the RDMA is that passed is not known, and so neither what the server took */
-    if (rpc_offers_cut(t))
-        return;
     p->exact = pub->call.arrived_frame != 0 && pub->reply.arrived_frame != 0;
     p->has_reply = pub->reply.arrived_frame != 0 || pub->reply.state == RPCRDMA_DELIVERED;
     sent = p->has_reply ? between(sent, begin, end) : end;
@@ -335,27 +334,25 @@ static void phases(struct rpc_transaction *t)
         if (delivered == first && acked_by_answer(t))
             delivered = begin;
     }
-    p->call_ns = delivered - begin;
-    p->server_ns = first - delivered + (sent - last);
-    if (p->has_data)
-        data_phase(t, last - first);
-    if (p->exact) {
-        int64_t arrived = between(pub->reply.arrived_ns, sent, end);
+    return (struct course){begin, delivered, first, last, sent, end};
+}
 
-        p->client_ns = end - arrived;
-        end = arrived;
-    }
-    p->reply_ns = end - sent;
-    pub->has_phases = true;
+/* What each part of it waited for. */
+static void stalls(struct rpc_transaction *t, const struct course *c)
+{
+    struct rpcrdma_transaction *pub = &t->pub;
+    const struct rpcrdma_phases *p = &pub->phases;
+    int64_t longest = 0;
 
     if (may_stall(&pub->call, t->held_ns[CALL]))
-        stall_message(t, CALL, begin, delivered, &longest);
+        stall_message(t, CALL, c->begin, c->delivered, &longest);
     if (pub->call.transmissions > 1 && arrived_before(t->conn, &pub->call))
-        stood_still(t, delivered, first, &longest);
+        stood_still(t, c->delivered, c->first, &longest);
     else if (p->server_ns >= LONG_NS)
-        unheard(t, (const int64_t[]){delivered, last}, (const int64_t[]){first, sent}, &longest);
+        unheard(t, (const int64_t[]){c->delivered, c->last}, (const int64_t[]){c->first, c->sent},
+                &longest);
     if (p->server_ns >= LONG_NS && p->server_waiting_ns == 0 && p->has_data)
-        data_held(t, last, sent, &longest);
+        data_held(t, c->last, c->sent, &longest);
     if (p->data_waiting_ns > 0) {
         struct rpc_wait data = t->data.longest;
         enum rpcrdma_stall why = t->data.waiting_for;
@@ -367,7 +364,37 @@ static void phases(struct rpc_transaction *t)
         stall(pub, &data, why, &longest);
     }
     if (p->has_reply && may_stall(&pub->reply, t->held_ns[REPLY]))
-        stall_message(t, REPLY, sent, end, &longest);
+        stall_message(t, REPLY, c->sent, c->end, &longest);
+}
+
+static void phases(struct rpc_transaction *t)
+{
+    struct rpcrdma_transaction *pub = &t->pub;
+    struct rpcrdma_phases *p = &pub->phases;
+    struct course c;
+
+    rpc_doubts_end(t);
+    *p = (struct rpcrdma_phases){0};
+    pub->stalled_ns = 0;
+    pub->stalled_by = RPCRDMA_STALL_NONE;
+    pub->stalled_from_frame = pub->stalled_to_frame = 0;
+    /* whose the RDMA is that passed is not known, and so neither what the server took */
+    if (rpc_offers_cut(t))
+        return;
+    c = course_of(t);
+    p->call_ns = c.delivered - c.begin;
+    p->server_ns = c.first - c.delivered + (c.sent - c.last);
+    if (p->has_data)
+        data_phase(t, c.last - c.first);
+    if (p->exact) {
+        int64_t arrived = between(pub->reply.arrived_ns, c.sent, c.end);
+
+        p->client_ns = c.end - arrived;
+        c.end = arrived;
+    }
+    p->reply_ns = c.end - c.sent;
+    pub->has_phases = true;
+    stalls(t, &c);
 }
 
 /* It was known to be delivered before it was seen at the second place, where the Ack was first. */
