@@ -8,7 +8,7 @@
 
 #include "options.h"
 #include "out/escape.h"
-#include "source/device.h"
+#include "source/devices/device.h"
 #include "version.h"
 
 /* Before the device's name: libpcap may list the same device, and captures it in its own way. */

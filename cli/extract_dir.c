@@ -13,8 +13,8 @@
 #include "command.h"
 #include "out/json_writer.h"
 #include "out/view.h"
-#include "source/creator.h"
-#include "source/privilege.h"
+#include "source/rights/creator.h"
+#include "source/rights/privilege.h"
 
 struct extract_dir {
     char *path;

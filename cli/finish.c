@@ -12,7 +12,7 @@
 #include "command.h"
 #include "out/json_writer.h"
 #include "pager.h"
-#include "source/create.h"
+#include "source/rights/create.h"
 #include "version.h"
 
 /* Of the terminal, before a pager stands in front of it. 0: there is none. */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "source/populate.h"
+#include "source/bytes/populate.h"
 
 /* A large page is in memory as a whole: one that was begun and is not filled is lost. So the heap
  * has them from LEAST bytes on, which few captures take, and up to MOST. Before and behind these it

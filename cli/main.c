@@ -13,7 +13,7 @@
 #include "command.h"
 #include "extcap.h"
 #include "heap.h"
-#include "source/descriptors.h"
+#include "source/rights/descriptors.h"
 #include "version.h"
 
 static const struct command *const commands[] = {

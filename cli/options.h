@@ -11,7 +11,7 @@
 
 #include "command.h"
 #include "flow/flow.h"
-#include "source/devices.h"
+#include "source/devices/devices.h"
 #include "wire/dialect.h"
 
 enum options_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

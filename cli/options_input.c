@@ -8,12 +8,12 @@
 
 #include "options.h"
 #include "same_file.h"
-#include "source/device.h"
-#include "source/input.h"
+#include "source/bytes/input.h"
+#include "source/bytes/spill.h"
+#include "source/devices/device.h"
 #include "source/interrupt.h"
-#include "source/opened.h"
-#include "source/sandbox.h"
-#include "source/spill.h"
+#include "source/rights/opened.h"
+#include "source/rights/sandbox.h"
 
 size_t options_max_memory(const struct options *options)
 {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "finish.h"
-#include "source/create.h"
-#include "source/device.h"
+#include "source/devices/device.h"
+#include "source/rights/create.h"
 #include "source/source.h"
 
 bool output_standard(const char *path)

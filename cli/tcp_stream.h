@@ -13,7 +13,7 @@
 
 #include "op.h"
 #include "out/out.h"
-#include "source/pcapng_writer.h"
+#include "source/formats/pcapng_writer.h"
 
 struct tcp_file {
     struct out *out;

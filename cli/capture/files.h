@@ -13,7 +13,7 @@
 #include "capture/limits.h"
 #include "capture/ring.h"
 #include "op.h"
-#include "source/pcapng_writer.h"
+#include "source/formats/pcapng_writer.h"
 #include "source/source.h"
 
 struct capture_files {

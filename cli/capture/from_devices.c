@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "finish.h"
+#include "source/devices/pump.h"
+#include "source/devices/record.h"
 #include "source/interrupt.h"
-#include "source/pump.h"
-#include "source/record.h"
 
 struct direct {
     struct capture *capture;

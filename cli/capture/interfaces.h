@@ -10,7 +10,7 @@
 
 #include <glib.h>
 
-#include "source/pcapng_writer.h"
+#include "source/formats/pcapng_writer.h"
 
 struct interface_texts;
 

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "capture/list.h"
-#include "finish.h"
 #include "columns.h"
+#include "finish.h"
 #include "out/escape.h"
 #include "out/json_writer.h"
-#include "source/device.h"
+#include "source/devices/device.h"
 
 struct table {
     struct out *out;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "options.h"
-#include "source/privilege.h"
+#include "source/rights/privilege.h"
 
 static size_t stem_of(const char *path)
 {

@@ -4,7 +4,7 @@
 
 /*
  * The names of what a capture writes: one file, standard output, or a ring of files, of which the
- * oldest are removed. A process of its own creates and removes them (source/creator.h).
+ * oldest are removed. A process of its own creates and removes them (source/rights/creator.h).
  */
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #include <glib.h>
 
-#include "source/creator.h"
+#include "source/rights/creator.h"
 
 struct ring {
     const char *path; /* "-" is standard output; the caller's */

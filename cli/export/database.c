@@ -14,9 +14,9 @@
 
 #include "export/stores.h"
 #include "finish.h"
-#include "source/create.h"
-#include "source/privilege.h"
-#include "source/sandbox.h"
+#include "source/rights/create.h"
+#include "source/rights/privilege.h"
+#include "source/rights/sandbox.h"
 
 enum { STORE_FAILED = 64 }; /* an exit status: the database cannot be written, which was said */
 

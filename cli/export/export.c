@@ -15,7 +15,7 @@
 #include "finish.h"
 #include "output_file.h"
 #include "points.h"
-#include "source/create.h"
+#include "source/rights/create.h"
 
 enum { HEAD = 65536 }; /* of a file, for its key; and so much of its end */
 

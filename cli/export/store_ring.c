@@ -15,7 +15,7 @@
 #include "export/stores.h"
 #include "export/text.h"
 #include "source/clock.h"
-#include "source/creator.h"
+#include "source/rights/creator.h"
 
 enum { FORMS = 2 * N_TABLES + 1 }; /* each as it is written, and whole; NULL */
 

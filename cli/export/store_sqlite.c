@@ -11,8 +11,8 @@
 #include "export/past.h"
 #include "export/sqlite_file.h"
 #include "plural.h"
-#include "source/create.h"
-#include "source/privilege.h"
+#include "source/rights/create.h"
+#include "source/rights/privilege.h"
 
 struct sqlite_store {
     struct store store;

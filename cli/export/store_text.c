@@ -8,8 +8,8 @@
 
 #include "export/compress.h"
 #include "export/text.h"
-#include "source/create.h"
-#include "source/privilege.h"
+#include "source/rights/create.h"
+#include "source/rights/privilege.h"
 
 struct text_store {
     struct store store;

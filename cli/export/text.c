@@ -9,7 +9,7 @@
 
 #include "command.h"
 #include "out/json_writer.h"
-#include "source/privilege.h"
+#include "source/rights/privilege.h"
 
 static void put_ndjson(struct out *out, const struct row *row, bool named)
 {

@@ -11,7 +11,7 @@
 
 #include "command.h"
 #include "plural.h"
-#include "source/privilege.h"
+#include "source/rights/privilege.h"
 #include "times.h"
 
 enum {

@@ -10,8 +10,8 @@
 
 #include "finish.h"
 #include "output_file.h"
-#include "source/creator.h"
-#include "source/privilege.h"
+#include "source/rights/creator.h"
+#include "source/rights/privilege.h"
 
 enum { BILLION = 1000000000, INTERVAL = 15 };
 

@@ -6,7 +6,7 @@
  * header has functions of its own that call others. */
 
 #include "module/module.h"
-#include "source/device.h"
+#include "source/devices/device.h"
 #include "source/verbs/verbs.h"
 
 #define DEVICES_CALLS_PCAP(CALL)                                                                   \

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/device.h"
+#include "source/devices/device.h"
 #include "source/source.h"
 
 enum { LINKS = 16 }; /* link types; more than there are that carry RDMA */

@@ -14,7 +14,7 @@
 #include "command.h"
 #include "fuzz.h"
 #include "mutate.h"
-#include "source/sandbox.h"
+#include "source/rights/sandbox.h"
 
 const enum mutate_format mutate_format = MUTATE_FILE;
 

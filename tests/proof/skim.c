@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What cli/source/file.h has of it; that reads just these four bytes. */
+/* What cli/source/formats/file.h has of it; that reads just these four bytes. */
 #define RPCRDMA_CLI_SOURCE_FILE_H
 #define RPCRDMA_CLI_SOURCE_SKIM_H
 enum { SOURCE_MAX_PACKET = 1024 * 1024 };
@@ -32,7 +32,7 @@ void copy(uint8_t *to, const uint8_t *from, size_t n);
 #define __builtin_prefetch(place) ((void)(place)) /* it reads nothing */
 #define memcpy(to, from, n) copy(to, from, n)
 
-#include "source/strides.h"
+#include "source/bytes/strides.h"
 
 /*@
   requires \valid_read(strides);
@@ -61,7 +61,7 @@ static inline uint32_t strides_run(uint32_t length, uint32_t run, uint32_t facto
 */
 uint16_t file_half(const uint8_t *p, bool swapped);
 
-#include "source/skim_own.h"
+#include "source/bytes/skim_own.h"
 
 /*@
   requires \valid_read(packet + (0 .. SKIM_MIDDLE - 1)) && caplen <= 2 * SOURCE_MAX_PACKET;

@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#include "source/fingerprint.h"
+#include "source/merge/fingerprint.h"
 #include "times.h"
 
 enum {

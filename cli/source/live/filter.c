@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "source/device.h"
+#include "source/devices/device.h"
 
 struct device_filter {
     pcap_t *pcap; /* of no device: it compiled the program */

@@ -2,7 +2,7 @@
 /* In the place of filter.c, where there is no libpcap. */
 #include <stdio.h>
 
-#include "source/device.h"
+#include "source/devices/device.h"
 
 struct device_filter *live_filter_new(const char *text, uint32_t linktype, uint32_t snaplen,
                                       char *error, size_t size)

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "source/device.h"
+#include "source/devices/device.h"
 
 static bool read_line(const char *device, const char *what, char *line, size_t size)
 {

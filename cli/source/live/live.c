@@ -13,7 +13,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-#include "source/device.h"
+#include "source/devices/device.h"
 
 /*
  * How long the kernel may gather packets in a block of the ring before it gives the block to us.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RPCRDMA_CLI_SOURCE_VERBS_H
-#define RPCRDMA_CLI_SOURCE_VERBS_H
+#ifndef RPCRDMA_CLI_SOURCE_VERBS_VERBS_H
+#define RPCRDMA_CLI_SOURCE_VERBS_VERBS_H
 
 /* RDMA devices, by libibverbs' sniffer flows. See device.h. */
 
-#include "source/device.h"
+#include "source/devices/device.h"
 
 /* Whether `name`, less a ":PORT", is an RDMA device's. */
 bool verbs_is_device(const char *name);

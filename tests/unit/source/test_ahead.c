@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "source/feed.h"
+#include "source/bytes/feed.h"
 #include "test.h"
 
 enum { SLOT = 4096, START = 24 };

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "source/beside.h"
+#include "source/bytes/beside.h"
 
 struct seen {
     sigset_t blocked;

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "source/creator.h"
-#include "source/descriptors.h"
+#include "source/rights/creator.h"
+#include "source/rights/descriptors.h"
 #include "test.h"
 
 static char folder[] = "/tmp/rpcrdma-creator-XXXXXX";

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "source/fingerprint.h"
+#include "source/merge/fingerprint.h"
 #include "test.h"
 
 enum { BUCKETS = 1 << 17 }; /* those of copies.c */

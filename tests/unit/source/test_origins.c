@@ -4,7 +4,7 @@
  * none.
  */
 
-#include "source/origins.h"
+#include "source/merge/origins.h"
 #include "test.h"
 
 /* As the first `n` runs of three frames each, of one file after the other. */

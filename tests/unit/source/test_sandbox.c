@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "source/sandbox.h"
+#include "source/rights/sandbox.h"
 #include "test.h"
 
 static char *self;

@@ -14,8 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "source/sandbox_calls.h"
-#include "source/sandbox_programs.h"
+#include "source/rights/sandbox_calls.h"
+#include "source/rights/sandbox_programs.h"
 #include "test.h"
 
 enum { CHILD = 4711, NUMBERS = 512 };

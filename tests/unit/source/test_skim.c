@@ -9,8 +9,8 @@
 #include <sys/resource.h>
 
 #include "bulk.h"
-#include "source/skim.h"
-#include "source/strides.h"
+#include "source/bytes/skim.h"
+#include "source/bytes/strides.h"
 #include "test_file.h"
 
 enum {

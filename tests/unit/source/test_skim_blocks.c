@@ -4,7 +4,7 @@
  * link types are what they are where all is read. */
 
 #include "bulk.h"
-#include "source/skim.h"
+#include "source/bytes/skim.h"
 #include "test_file.h"
 
 enum { MIB = 1024 * 1024, SIZE = 12 * MIB, PACKETS = SIZE / 256, ENHANCED = 6, COMMENT = 1 };
