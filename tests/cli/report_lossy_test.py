@@ -2,6 +2,7 @@
 """report of losses on many connections, and of connections of which no Acks were captured."""
 import unittest
 
+import cm
 from conversation import ConversationTest
 import roce
 import rule_talk
@@ -52,6 +53,23 @@ class Lossy(ConversationTest):
             one.reply(one.call(rule_talk.NULL, xid=xid))
         found = self.report(talk)['causes']
         self.assertEqual([one['cause'] for one in found], ['connection-failed', 'capture-incomplete'], found)
+
+    def test_client_died(self):
+        """A client does not acknowledge a Reply, and the server closes the connection. The client is back with the same
+        queue pair number, which ends what is known of the first one: it failed once."""
+        def talk(c, _):
+            c.null()
+            c.reply(c.call(rule_talk.NULL))
+            c.acknowledge_late(*[2 * SECOND] * 6, acks=0)
+            c.clock.now += 2 * SECOND
+            c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+            c.clock.now += 10 * SECOND
+            one = c.beside(2)
+            one.client.qpn = c.client.qpn
+            one.null()
+        cause, = self.report(talk)['causes']
+        self.assertEqual(cause['cause'], 'connection-failed')
+        self.assertIn('opened connection 2 in its place', cause['text'])
 
     def test_few(self):
         causes = self.lossy(3)

@@ -120,11 +120,25 @@ enum report_keep report_judge(struct report *r, const struct report_connection *
     return r->n_causes > 0 ? REPORT_KEEP_TELLING : REPORT_KEEP_RECENT;
 }
 
+/* What took the place of a connection may have come when that had been handed over long ago. */
+static void link_successors(struct report *r, GList *all)
+{
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+        struct report_connection *was =
+            g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->pub.life.previous));
+
+        if (was && was->pub.life.next == 0)
+            was->pub.life.next = c->pub.number;
+    }
+}
+
 void report_decide(struct report *r)
 {
     GList *all = report_connections(r);
 
     r->n_causes = 0;
+    link_successors(r, all);
     causes_of_black_holes(r);
     for (GList *one = all; one; one = one->next)
         causes_of(r, one->data);
