@@ -166,7 +166,10 @@ class Failed(CommandTest):
                              r'of the server \S+ failed in NFS, most often with NFS3ERR_NOSPC, first in frame \d+: the server got them')
             self.assertAlmostEqual(cause['cost_ns'], 19 * SECOND * 20 / (20 + 19 * fields.get('among', 0)), delta=SECOND // 2)
             self.assertNotIn('RPCs failed in NFS', report['text'].replace(cause['text'], ''))
-        for fields in ({'failed': 9}, {'failed': 20, 'among': 20}, {'failed': 20, 'pause_ns': 31 * SECOND}):
+        for fields in ({'failed': 5, 'pause_ns': 2 * SECOND}, {'failed': 5, 'pause_ns': 2 * SECOND, 'among': 1}):
+            self.assertEqual([one['cause'] for one in self.burst(**fields)['causes']], ['nfs-failed'], fields)
+        for fields in ({'failed': 9}, {'failed': 20, 'among': 20}, {'failed': 20, 'pause_ns': 31 * SECOND},
+                       {'failed': 4, 'pause_ns': 2 * SECOND}, {'failed': 9, 'pause_ns': SECOND, 'among': 2}):
             report = self.burst(**fields)
             self.assertEqual(report['causes'], [], fields)
             self.assertIn('RPCs failed in NFS, with NFS3ERR_NOSPC, first in frame', report['text'])

@@ -7,6 +7,8 @@
 
 /* As long as that, and something else may have been wrong each time. */
 #define PAUSE_NS INT64_C(30000000000)
+/* In which nearly nothing else was answered: fewer are enough then. */
+#define WHILE_NS INT64_C(5000000000)
 
 enum { LEAST = 10, SHARE = 10 }; /* a tenth */
 
@@ -54,5 +56,9 @@ void report_burst_add(struct report_burst *sum, const struct report_burst *one)
 
 bool report_burst_is_many(const struct report_burst *burst)
 {
-    return burst->rpcs >= LEAST && dense(burst);
+    enum { FEW = 5 };
+    bool nothing_else = burst->rpcs >= FEW && burst->rpcs * 2 >= burst->of &&
+                        time_less(burst->last_ns, burst->since_ns) >= WHILE_NS;
+
+    return nothing_else || (burst->rpcs >= LEAST && dense(burst));
 }
