@@ -49,15 +49,13 @@ const char *rpcrdma_reject_reason(uint16_t reason)
 }
 
 /* What TCP repeats brings nothing new to the stages that note the last packet of a connection. */
-static void repeated_last(struct rpcrdma_connection *pub, const struct flow_delivery *delivery,
-                          bool one_way)
+static void repeated_last(struct rpcrdma_connection *pub, const struct flow_delivery *delivery)
 {
     uint64_t frame;
     int64_t time_ns;
 
     if (pub->carrier != RPCRDMA_CARRIER_IWARP || pub->life.ended != RPCRDMA_ENDED_NOT ||
-        !flow_delivery_silent_frame(delivery, one_way, &frame, &time_ns) ||
-        frame <= pub->last_frame)
+        !flow_delivery_silent_frame(delivery, &frame, &time_ns) || frame <= pub->last_frame)
         return;
     pub->last_frame = frame;
     pub->last_time_ns = time_ns;
@@ -75,8 +73,8 @@ static void silences(struct flow_conn *conn)
 
         life->silence[end] = (struct rpcrdma_silence){0};
         if (dir && dir->delivery) {
-            flow_delivery_silence(dir->delivery, sent == 0, &life->silence[end]);
-            repeated_last(pub, dir->delivery, sent == 0);
+            flow_delivery_silence(dir->delivery, &life->silence[end]);
+            repeated_last(pub, dir->delivery);
         }
         if (life->silence[end].heard_ns < sent)
             life->silence[end].heard_ns = sent;

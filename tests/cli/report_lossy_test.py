@@ -53,6 +53,7 @@ class Lossy(ConversationTest):
             one.reply(one.call(rule_talk.NULL, xid=xid))
         found = self.report(talk)['causes']
         self.assertEqual([one['cause'] for one in found], ['connection-failed', 'capture-incomplete'], found)
+        self.assertIn('The server stopped answering: it was heard last', found[0]['text'])
 
     def test_client_died(self):
         """A client does not acknowledge a Reply, and the server closes the connection. The client is back with the same

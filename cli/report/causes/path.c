@@ -11,19 +11,15 @@
 #include "times.h"
 
 /* It answered nothing any more until the connection ended. Not every adapter sends often again:
- * where it did not, it has to have been silent for longer. Where no answer was captured, as the
- * capture began then, one packet was all that came again. */
+ * where it did not, it has to have been silent for longer. */
 static bool died(const struct report *r, const struct report_connection *c, int end)
 {
-    const struct rpcrdma_path *path = &c->path[end];
     const uint32_t in_vain = c->pub.life.silence[end].in_vain;
     int64_t ns;
 
-    if (connection_silent(&c->pub, end, &ns))
-        return in_vain >= REPORT_RETRIES ||
-               (in_vain > 1 && ns >= 5 * SECOND && report_resent_on(r, c, SECOND));
-    return !path->acknowledged && path->stuck + 1 >= REPORT_RETRIES &&
-           path->retransmitted == path->stuck && report_resent_on(r, c, SECOND);
+    return connection_silent(&c->pub, end, &ns) &&
+           (in_vain >= REPORT_RETRIES ||
+            (in_vain > 1 && ns >= 5 * SECOND && report_resent_on(r, c, SECOND)));
 }
 
 /* What was sent to a host that died was not lost: what came again since it answered last belongs to

@@ -223,7 +223,7 @@ static const struct transmission *oldest_not_served(const struct flow_delivery *
     return NULL;
 }
 
-/* Where nothing that its receiver sends is captured, what was sent last and came again and again:
+/* Where no answer of its receiver's is captured, what was sent last and came again and again:
  * had it been answered, its sender had stopped. NULL: nothing. */
 RPCRDMA_RARE static const struct transmission *in_vain_at_last(const struct flow_delivery *d)
 {
@@ -243,11 +243,11 @@ static bool lacks_answers(const struct flow_delivery *d, const struct transmissi
 }
 
 /* What was retransmitted and is not answered. NULL: nothing. */
-static const struct transmission *unanswered(const struct flow_delivery *d, bool one_way)
+static const struct transmission *unanswered(const struct flow_delivery *d)
 {
     const struct transmission *t;
 
-    if (RPCRDMA_SELDOM(one_way && !d->answered))
+    if (RPCRDMA_SELDOM(!d->answered))
         return in_vain_at_last(d);
     t = oldest_not_served(d);
 
@@ -283,10 +283,9 @@ static bool asked_for(const struct flow_delivery *d, const struct transmission *
                                       : t->refused && d->rare->nak_at <= t->last;
 }
 
-void flow_delivery_silence(const struct flow_delivery *d, bool one_way,
-                           struct rpcrdma_silence *silence)
+void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence)
 {
-    const struct transmission *t = unanswered(d, one_way), *oldest = transmission_pending(d);
+    const struct transmission *t = unanswered(d), *oldest = transmission_pending(d);
 
     *silence = (struct rpcrdma_silence){.heard_ns = d->answered_ns};
     if (in_vain_since(d, oldest)) {
@@ -310,10 +309,9 @@ void flow_delivery_silence(const struct flow_delivery *d, bool one_way,
     }
 }
 
-bool flow_delivery_silent_frame(const struct flow_delivery *d, bool one_way, uint64_t *frame,
-                                int64_t *time_ns)
+bool flow_delivery_silent_frame(const struct flow_delivery *d, uint64_t *frame, int64_t *time_ns)
 {
-    const struct transmission *t = unanswered(d, one_way);
+    const struct transmission *t = unanswered(d);
 
     if (!t)
         return false;

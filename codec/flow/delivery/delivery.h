@@ -177,15 +177,13 @@ bool flow_delivery_needless(const struct flow_delivery *d, uint32_t first, uint3
 /* The packets towards this end were captured at two places. */
 bool flow_delivery_at_two(const struct flow_delivery *d);
 
-/* What was retransmitted again and again and not answered since; one_way: nothing that this end
- * sends was captured. */
+/* What was retransmitted again and again and not answered since; or that was sent last, and four
+ * times or more, where no answer at all was captured. */
 struct rpcrdma_silence;
-void flow_delivery_silence(const struct flow_delivery *d, bool one_way,
-                           struct rpcrdma_silence *silence);
+void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence);
 
 /* The latest transmission of what flow_delivery_silence tells of; what it tells. */
-bool flow_delivery_silent_frame(const struct flow_delivery *d, bool one_way, uint64_t *frame,
-                                int64_t *time_ns);
+bool flow_delivery_silent_frame(const struct flow_delivery *d, uint64_t *frame, int64_t *time_ns);
 /* When the latest packet passed that was sent in this direction; 0: none. */
 int64_t flow_delivery_sent_ns(const struct flow_delivery *d);
 

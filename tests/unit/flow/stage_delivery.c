@@ -292,13 +292,13 @@ static void never_acknowledged(void **state)
     ack(PSN);
     send_one(PSN + 1);
     first = now;
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_int_equal(silence.transmissions, 0); /* sent once: the answer may be on its way */
     for (int i = 0; i < 2; i++) {
         now += 500 * MS;
         send_one(PSN + 1);
     }
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_int_equal(silence.transmissions, 3);
     assert_int_equal(silence.since_ns, first);
     assert_int_equal(find(PSN + 1, PSN + 1).state, RPCRDMA_DELIVERY_UNKNOWN);
@@ -306,7 +306,7 @@ static void never_acknowledged(void **state)
     assert_int_equal(find(PSN + 1, PSN + 1).state, RPCRDMA_NOT_DELIVERED);
 }
 
-/* Of one direction alone nothing can be said, whatever comes again. */
+/* Of one direction alone nothing can be said, unless it comes again and again. */
 static void without_answers(void **state)
 {
     struct rpcrdma_silence silence;
@@ -316,7 +316,7 @@ static void without_answers(void **state)
     now += 500 * MS;
     send_one(PSN);
     flow_delivery_end(d);
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_int_equal(silence.transmissions, 0);
     assert_false(flow_delivery_answered(d));
     assert_int_equal(find(PSN, PSN).state, RPCRDMA_DELIVERY_UNKNOWN);

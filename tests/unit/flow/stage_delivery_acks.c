@@ -149,12 +149,12 @@ static void a_read_answered_in_part(void **state)
         now += 2000 * MS;
         read_request(PSN + 1, 3);
     }
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_int_equal(silence.heard_ns, heard_ns);
     assert_int_equal(silence.since_ns, heard_ns);
     assert_int_equal(silence.in_vain, 2); /* of its rest, after the first time */
     answer(RPCRDMA_OP_READ_RESPONSE, PSN + 1, 0);
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_int_equal(silence.heard_ns, now);
     assert_int_equal(silence.in_vain, 0);
 }
@@ -219,7 +219,7 @@ static void no_ack_that_is_whole(void **state)
             now += 300 * MS;
             send_one(PSN + 1);
         }
-        flow_delivery_silence(d, false, &silence);
+        flow_delivery_silence(d, &silence);
         assert_int_equal(silence.transmissions, before[i].whole ? 2 : 0);
         flow_delivery_end(d);
         assert_int_equal(find(PSN + 1, PSN + 1).state,

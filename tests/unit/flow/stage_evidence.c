@@ -46,19 +46,19 @@ static void asked_for_and_not_sent(void **state)
     (void)state;
     send_one(PSN);
     send_one(PSN + 1);
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_false(silence.asked);
     answer(RPCRDMA_OP_NAK, PSN, RPCRDMA_NAK_PSN_SEQUENCE);
     asked = now;
     now += 3000 * MS;
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_true(silence.asked);
     assert_int_equal(silence.since_ns, asked);
     send_one(PSN);
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_false(silence.asked);
     answer(RPCRDMA_OP_NAK, PSN + 1, RPCRDMA_NAK_RNR); /* of this it may wait long */
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_false(silence.asked);
 }
 
@@ -75,13 +75,13 @@ static void asked_for_and_sent_in_part(void **state)
     asked = now;
     send_one(PSN);
     ack(PSN);
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_true(silence.asked);
     assert_int_equal(silence.since_ns, asked);
     send_one(PSN + 1);
     ack(PSN + 1);
     send_one(PSN + 2);
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_false(silence.asked);
 }
 
@@ -120,27 +120,27 @@ static void served_answers(void **state)
     send_one(PSN + 2);
     now += 2000 * MS;
     send_one(PSN + 1);
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_int_equal(silence.transmissions, 2);
     flow_delivery_served(d, PSN + 1);
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_int_equal(silence.transmissions, 0);
     send_one(PSN + 2);
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_int_equal(silence.transmissions, 2);
     flow_delivery_served(d, PSN + 2);
     now += 2000 * MS;
     send_one(PSN + 1);
     since = now;
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_int_equal(silence.transmissions, 0);
     now += 2000 * MS;
     send_one(PSN + 1);
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_int_equal(silence.transmissions, 2);
     assert_int_equal(silence.since_ns, since);
     ack(PSN + 2);
-    flow_delivery_silence(d, false, &silence);
+    flow_delivery_silence(d, &silence);
     assert_int_equal(silence.transmissions, 0);
 }
 
