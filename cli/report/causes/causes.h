@@ -72,6 +72,8 @@ bool report_server_held(const struct report_connection *c);
 /* Likewise, of those that were sent again on this one, a second and more after the first sending.
  */
 bool report_held_again(const struct report *r, const struct report_connection *c);
+/* The server had acknowledged all Calls without Reply, and ended it. */
+bool report_ended_by_holder(const struct report_connection *from);
 /* Why the server may have answered nevertheless. NULL: nothing says so. */
 const char *report_maybe_too_large(const struct report_connection *c);
 /* Likewise, also where their Calls were cut before what they ask for. */

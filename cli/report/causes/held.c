@@ -267,6 +267,14 @@ void causes_of_held_again(struct report *r)
     report_causes_remove(r);
 }
 
+bool report_ended_by_holder(const struct report_connection *from)
+{
+    const struct rpcrdma_life *life = &from->pub.life;
+
+    return has_held(from) && life->ended != RPCRDMA_ENDED_NOT && life->ended_frame != 0 &&
+           life->ended_by == report_server_end(&from->pub);
+}
+
 /* The server sent again and again, and the client was not heard any more. */
 static bool answered_in_vain(const struct rpcrdma_silence *client)
 {
@@ -301,6 +309,8 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
                "did not come again: the way from the server may only have lost large ones (an MTU "
                "black hole)";
     if (from && (answered_in_vain(&from->pub.life.silence[1 - server]) || all_answered(from)))
+        return NULL;
+    if (from && report_ended_by_holder(from))
         return NULL;
     if (from && from->has_path[server] && from->path[server].retransmitted == 0 &&
         !from->pub.life.silence[server].probes && c->trouble->resent_after_ns >= REPORT_RESEND_NS)

@@ -103,6 +103,18 @@ static struct failure look_failure(const struct report *r, const struct report_c
 }
 
 /* Another rule tells why, and the cause is added. */
+/* The server reset it again and again, and this time nobody had waited for long. */
+static bool reset_again(const struct report *r, const struct report_connection *c,
+                        const struct report_connection *from)
+{
+    const struct rpcrdma_life *life = &from->pub.life;
+    int64_t since_ns = from->trouble->unanswered[REPORT_FORWARD].since_ns;
+
+    return life->ended == RPCRDMA_ENDED_RESET && life->ended_by == report_server_end(&from->pub) &&
+           life->denied_frame == 0 && time_less(life->ended_ns, since_ns) < SECOND &&
+           report_in_storm(r, c);
+}
+
 static bool told_otherwise(struct report *r, const struct report_connection *c,
                            const struct failure *f)
 {
@@ -116,6 +128,8 @@ static bool told_otherwise(struct report *r, const struct report_connection *c,
     /* a server that is there again at once each time was not restarted */
     if (f->from && report_closed_by_server(&f->from->pub) && !f->restart.refused &&
         f->restart.stale == 0 && report_in_storm(r, c))
+        return true;
+    if (f->from && !f->restart.refused && f->restart.stale == 0 && reset_again(r, c, f->from))
         return true;
     if (f->from && report_closed_by_server(&f->from->pub) && report_server_was_down(r, c)) {
         r->causes[r->n_causes - 1].rpcs = c->trouble->resent;
@@ -179,6 +193,9 @@ static const char *reason(const struct failure *f, const struct report_connectio
                "had forgotten that connection, most likely.";
     if (f->stuck_ns > 0 || !f->from || f->others[0] || f->given_up)
         return ""; /* it is not known, or told by others */
+    if (!f->heard && report_ended_by_holder(f->from))
+        return " The server's host had acknowledged all that was sent to it, and ended the "
+               "connection: the path was not down.";
     one_way = f->heard ? NULL : one_way_down(f->from);
     if (one_way)
         return one_way;
