@@ -177,6 +177,7 @@ struct rpcrdma_tcp_segment {
     struct rpcrdma_address src, dst;
     uint16_t src_port, dst_port;
     uint32_t seq, len;    /* of the payload */
+    uint32_t fpdu;        /* bytes, of the largest that its sender has sent, as far as is known */
     uint32_t ack, window; /* the window as in the header, not scaled */
     bool has_ack;
     uint8_t begins; /* RPCRDMA_OP_CONNECT, RPCRDMA_OP_ACCEPT: the first of a connection, as MPA's

@@ -197,10 +197,13 @@ struct rpcrdma_path {
 
     /* TCP: the longest time of a second or more without anything new, behind which its sender began
      * anew with one segment, and awaited the acknowledgement, as when its timer ended: what it sent
-     * meanwhile was lost before the place of capture. How often that was so, and that segment */
+     * meanwhile was lost before the place of capture. How often that was so, and that segment. Or
+     * so many packets that its sender counted meanwhile (IP ID) did not pass, and what comes first
+     * of what they had came again behind it. 0: that is not how it is known */
     uint64_t restarts;
     int64_t restart_ns;
     uint64_t restart_frame;
+    uint32_t restart_missing;
 };
 
 /* A packet that did not come once and in its turn. */

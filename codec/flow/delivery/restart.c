@@ -8,9 +8,16 @@
  * (RFC 5681 section 3.1). A segment behind a pause that is alone so, for as long as its receiver
  * delays the acknowledgement, where several at a time came before, was sent before, and lost before
  * the place of capture. A sender that stood still, or was held up, goes on with several at once.
+ *
+ * Likewise where its IP IDs show that several packets of it did not pass, and what comes first of
+ * what is missing behind the pause comes again.
  */
 
-enum { AT_ONCE = 3 }; /* segments that came together before the pause */
+enum {
+    AT_ONCE = 3, /* segments that came together before the pause */
+    MISSING_LEAST = 4,
+    MISSING_MOST = 64, /* as often as a timer ends until TCP gives up, and more */
+};
 #define TOGETHER_NS INT64_C(10000000)
 
 /* The latest of these, and all of them full. */
@@ -20,10 +27,23 @@ static bool came_together(const struct flow_delivery *d)
 
     if (!newest || d->count < AT_ONCE)
         return false;
+    if (newest->last + 1 - newest->first >= (uint64_t)AT_ONCE * d->largest_payload)
+        return true; /* in one packet of the capture */
     t = transmission_at(d, newest->first - 1);
     t = t ? transmission_at(d, t->first - 1) : NULL;
     return t && newest->first_ns - t->first_ns < TOGETHER_NS &&
            newest->last + 1 - t->first == (uint64_t)AT_ONCE * d->largest_payload;
+}
+
+static void note_restart(struct rpcrdma_path *path, int64_t pause_ns, uint64_t frame,
+                         uint32_t missing)
+{
+    path->restarts++;
+    if (pause_ns <= path->restart_ns)
+        return;
+    path->restart_ns = pause_ns;
+    path->restart_frame = frame;
+    path->restart_missing = missing;
 }
 
 /* The next segment is there: the one before was acknowledged by itself just before, and nothing of
@@ -40,11 +60,44 @@ static void look_back(struct flow_delivery *d, const struct flow_delivery *back,
     rare->alone.end = 0;
     if (!awaited)
         return;
-    rare->path.restarts++;
-    if (rare->alone.pause_ns > rare->path.restart_ns) {
-        rare->path.restart_ns = rare->alone.pause_ns;
-        rare->path.restart_frame = rare->alone.frame;
-    }
+    note_restart(&rare->path, rare->alone.pause_ns, rare->alone.frame, 0);
+}
+
+/* From the packet with the latest IP ID to the one in hand: so many did not pass. A packet of the
+ * capture that was joined from several has the first one's. */
+static uint32_t ids_missing(const struct flow_delivery *d, uint16_t id, uint16_t before,
+                            uint16_t packets)
+{
+    return (uint16_t)((uint16_t)(id - before) - (uint16_t)((uint16_t)d->packets - packets));
+}
+
+static void note_away(struct flow_memory *memory, struct flow_delivery *d,
+                      const struct rpcrdma_tcp_segment *segment)
+{
+    const struct transmission *newest = transmission_newest(d);
+    uint32_t missing = ids_missing(d, segment->ip_id, d->id, d->id_packets);
+
+    if (!origin_counts(d) || segment->ip_id == 0 || !newest ||
+        newest->last + 1 - newest->first > d->largest_payload || missing < MISSING_LEAST ||
+        missing > MISSING_MOST || !delivery_rare(memory, d))
+        return;
+    d->rare->away.at = d->next;
+    d->rare->away.pause_ns = segment->time_ns - d->progress_ns;
+    d->rare->away.frame = segment->frame;
+    d->rare->away.missing = missing;
+    d->rare->away.id = segment->ip_id;
+    d->rare->away.packets = (uint16_t)d->packets;
+}
+
+void delivery_segment_fills(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
+                            uint64_t first)
+{
+    struct rare *rare = d->rare;
+    bool counts = ids_missing(d, segment->ip_id, rare->away.id, rare->away.packets) == 0;
+
+    if (first == rare->away.at && counts)
+        note_restart(&rare->path, rare->away.pause_ns, rare->away.frame, rare->away.missing);
+    rare->away.missing = 0;
 }
 
 RPCRDMA_RARE void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
@@ -53,6 +106,8 @@ RPCRDMA_RARE void delivery_segment_new(struct flow_memory *memory, struct flow_d
 {
     uint64_t first = position_of_seq(d, segment->seq);
 
+    if (first > d->next && d->through == d->next && segment->time_ns - d->progress_ns >= LONG_NS)
+        note_away(memory, d, segment);
     if (first != d->next) {
         if (d->rare && first + segment->len > d->next)
             d->rare->alone.end = 0;

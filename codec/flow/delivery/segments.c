@@ -221,6 +221,8 @@ static void again(struct flow_delivery *d, const struct flow_delivery *back,
         d->rare->recovery.cause = gap || d->lacking ? FLOW_RECOVERY_LOST : FLOW_RECOVERY_UNKNOWN;
     }
     d->lacking = false;
+    if (gap && d->rare->away.missing > 0)
+        delivery_segment_fills(d, segment, first);
     t = transmission_at(d, first);
     for (int n = 0; t && t->first <= last && n < COVERED; n++, t = transmission_after(d, t)) {
         RPCRDMA_STEP();
@@ -372,6 +374,8 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
     if (end > d->next)
         new_bytes(memory, d, segment, first, end);
     origin_note(d, SEGMENT_KIND, segment->seq, segment->ip_id);
+    if (d->id == segment->ip_id)
+        d->id_packets = (uint16_t)d->packets;
     d->sent_ns = segment->time_ns;
 }
 
@@ -385,14 +389,25 @@ static void lacking(struct flow_delivery *d, const struct rpcrdma_tcp_segment *s
     d->window = segment->window;
 }
 
+/* Hosts join segments as they come (GRO), and cut them up as late as they can (TSO). FPDUs are no
+ * longer than what passes (RFC 5044 section 4.1), and those with data not much shorter. */
+static uint32_t size_on_the_way(const struct rpcrdma_tcp_segment *segment)
+{
+    enum { LARGE = 1000, FRAME_MOST = 9216 }; /* of FPDUs that fill segments; of Ethernet */
+
+    if (segment->fpdu >= LARGE && segment->len / 2 >= segment->fpdu)
+        return segment->fpdu;
+    return segment->len <= FRAME_MOST ? segment->len : 0;
+}
+
 static void count(struct flow_memory *memory, struct flow_delivery *d,
                   const struct rpcrdma_tcp_segment *segment)
 {
     d->followed = true;
     d->packets++;
     d->bytes += segment->len;
-    if (segment->len > d->largest_payload)
-        d->largest_payload = segment->len;
+    if (segment->len > d->largest_payload && size_on_the_way(segment) > d->largest_payload)
+        d->largest_payload = size_on_the_way(segment);
     d->dscp |= UINT64_C(1) << (segment->traffic_class >> 2);
     if ((segment->traffic_class & 3) == 3 && delivery_rare(memory, d))
         d->rare->path.congestion_marks++;

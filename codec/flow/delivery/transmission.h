@@ -269,6 +269,13 @@ struct rare {
         uint64_t frame;
     } alone;
     struct {
+        uint64_t at; /* TCP: what was missing first, as a segment came behind a pause, */
+        int64_t pause_ns;
+        uint64_t frame;
+        uint32_t missing; /* and so many packets of its sender's; 0: none. See restart.c */
+        uint16_t id, packets;
+    } away;
+    struct {
         uint64_t first;   /* of the latest record that was retransmitted after it was served, ... */
         uint32_t times;   /* ... how often, ... */
         int64_t since_ns; /* ... and when first */
@@ -329,7 +336,10 @@ struct flow_delivery {
     uint32_t recent_size;  /* a power of two */
     uint32_t fastest_ns;   /* from a packet to its answer; 0: not known */
     int64_t answered_ns;   /* when the latest answer passed that acknowledged more */
-    uint64_t answer_next;  /* responses: position expected */
+    union {
+        uint64_t answer_next; /* responses: position expected */
+        uint16_t id_packets;  /* TCP: low bits of `packets` when the latest IP ID passed */
+    };
     uint64_t requests;     /* packets that were not seen before */
     struct two_taps *taps; /* NULL: there is one at most */
     uint32_t id_seq;       /* of the packet that had the IP ID */
@@ -627,6 +637,9 @@ void delivery_segment_pays(struct rare *rare, const struct flow_delivery *back);
 /* So much new data follows, and its receiver has sent nothing since: spurious.again_size is not 0.
  */
 void delivery_segment_goes_on(struct flow_delivery *d, uint64_t bytes);
+/* ... or what was missing, at `first`. */
+void delivery_segment_fills(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
+                            uint64_t first);
 /* blocks.c: what was sent has arrived in parts. */
 void delivery_segment_arrived(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
                               uint64_t through);

@@ -53,7 +53,7 @@ static uint32_t to_marker(const struct rpcrdma_stream *s, uint32_t seq)
 uint32_t rpcrdma_mpa_size(const struct rpcrdma_tcp_connection *c, int end, uint32_t seq,
                           uint32_t ulpdu)
 {
-    uint32_t content = (2 + ulpdu + 3) / 4 * 4 + 4, before;
+    uint32_t content = rpcrdma_fpdu_bytes(ulpdu), before;
 
     if (!rpcrdma_mpa_markers(c, end))
         return content;
@@ -222,6 +222,8 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     }
     if (s->unproven > 0 && plausible == RPCRDMA_PLAUSIBLE_YES)
         s->unproven--;
+    if (size > s->longest)
+        s->longest = size;
     /* CRCs are used if either side asks for them (section 7.1). Both must have been heard. */
     if (tcp->net->check_crc && c->stream[0].mpa_seen && c->stream[1].mpa_seen &&
         (c->stream[0].mpa_crc || c->stream[1].mpa_crc) && caplen == size)

@@ -277,6 +277,20 @@ void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
         rpcrdma_stream_advance(tcp, c, true); /* both ends have all there was */
 }
 
+/* Bytes of the largest FPDU so far, with the one that it begins with. */
+static uint32_t largest_fpdu(const struct rpcrdma_tcp_connection *c, int end,
+                             const struct rpcrdma_tcp_piece *piece)
+{
+    const struct rpcrdma_stream *s = &c->stream[end];
+    uint32_t first;
+
+    if (s->phase != RPCRDMA_STREAM_FPDU || s->next != piece->seq || s->partial_seen > 0 ||
+        piece->caplen < 2 || rpcrdma_mpa_markers(c, end))
+        return s->longest;
+    first = rpcrdma_fpdu_bytes(rpcrdma_get_be16(piece->bytes));
+    return first > s->longest ? first : s->longest;
+}
+
 /* Before what it completes. */
 static void tell_segment(const struct rpcrdma_layer *l, const struct rpcrdma_tcp_connection *c,
                          int end, const struct segment *t, enum rpcrdma_op_kind begins)
@@ -289,6 +303,7 @@ static void tell_segment(const struct rpcrdma_layer *l, const struct rpcrdma_tcp
                                           .dst_port = c->port[1 - end],
                                           .seq = t->is.piece.seq,
                                           .len = t->is.piece.len,
+                                          .fpdu = largest_fpdu(c, end, &t->is.piece),
                                           .ack = t->is.ack,
                                           .window = t->is.flags & TCP_RST ? UINT16_MAX : t->window,
                                           .has_ack =

@@ -98,6 +98,7 @@ struct rpcrdma_stream { /* one direction */
 
     uint8_t doubts;   /* how often it was checked of late, and right: see tcp_doubt.c */
     uint32_t largest; /* FPDU that went on behind its segment: likewise */
+    uint32_t longest; /* FPDU that was read */
 
     bool send_known; /* the next two are what a Send's segment must have */
     uint32_t send_msn, send_offset;
@@ -112,6 +113,12 @@ struct rpcrdma_stream { /* one direction */
     bool dropped_candidates; /* some gave way to others: what is missing will not come */
     bool impatient;          /* the other direction does not wait for it any more */
 };
+
+/* RFC 5044 section 4.1: length, ULPDU, padding, CRC; without markers. */
+static inline uint32_t rpcrdma_fpdu_bytes(uint32_t ulpdu)
+{
+    return (2 + ulpdu + 3) / 4 * 4 + 4;
+}
 
 struct rpcrdma_tcp_piece { /* bytes on their way into a stream */
     uint32_t seq, len, caplen;

@@ -36,7 +36,7 @@ static bool fpdus_doubtful(struct rpcrdma_stream *s, const struct rpcrdma_tcp_pi
 
     while (off < piece->caplen && piece->caplen - off >= FPDU_BEGINS) {
         const uint8_t *fpdu = piece->bytes + off;
-        uint32_t size = (2 + (uint32_t)rpcrdma_get_be16(fpdu) + 3) / 4 * 4 + 4;
+        uint32_t size = rpcrdma_fpdu_bytes(rpcrdma_get_be16(fpdu));
 
         if (rpcrdma_ddp_plausible(fpdu, piece->caplen - off) == RPCRDMA_PLAUSIBLE_NO)
             return true;

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of segments that hosts join (GRO), of packets that only IP IDs show to be missing, and of servers that reset connections."""
+import json
+import struct
+import unittest
+
+from conversation import ConversationTest
+from iwarp_talk import ACK, RST, IwarpTalk
+import roce
+import rule_talk
+import rules_iwarp
+
+MS, SECOND = 10**6, 10**9
+HEADERS = 54
+
+
+def with_ip(packet, ip_id):
+    """With that IP ID, and the length that it has."""
+    ip = packet.data[14:16] + struct.pack('>HH', len(packet.data) - 14, ip_id) + packet.data[20:24] + bytes(2) + packet.data[26:34]
+    ip = ip[:10] + struct.pack('>H', roce.checksum(ip)) + ip[12:]
+    data = packet.data[:14] + ip + packet.data[34:]
+    return packet._replace(data=data, length=len(data))
+
+
+def joined(packets):
+    return with_ip(packets[0]._replace(data=packets[0].data + b''.join(one.data[HEADERS:] for one in packets[1:])), 0)
+
+
+class Joined(ConversationTest):
+    def pause(self, join):
+        """Data that the server reads comes, and after 20 s one segment alone, which is acknowledged before the others come."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(4):
+                c.null()
+            before = len(c.packets)
+            c.write((16384,))
+            c.talk.disconnect()
+            large = [at for at, one in enumerate(c.packets) if at > before and len(one.data) > 1000]
+            for at in range(large[8], len(c.packets)):
+                after_ns = 20 * SECOND + 40 * MS * (at > large[8])
+                c.packets[at] = c.packets[at]._replace(time_ns=c.packets[at].time_ns + after_ns)
+            if join:
+                c.packets[large[0]:large[7] + 1] = [joined([c.packets[at] for at in large[:8]])]
+        return self.report(talk)['causes']
+
+    def test_restart(self):
+        """TCP began anew with one segment: what came before that came in one piece here."""
+        for join in (False, True):
+            with self.subTest(join=join):
+                cause, = self.pause(join)
+                self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-server', 'medium'))
+                self.assertIn('then TCP began anew with one segment', cause['text'])
+                paths = json.loads(self.run_command('connections', '--json', self.path).splitlines()[0])['paths']
+                self.assertEqual([one['largest_payload'] for one in paths if one['to'] == 'server'], [1044])
+
+
+class Missing(ConversationTest):
+    def away(self, missing, counts=True, filled=True):
+        """After 60 s the client's second Call passes, so many IP IDs behind its last packet, and then the first."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(20):
+                c.null()
+            c.clock.now += 60 * SECOND
+            first = c.call(rule_talk.NULL)
+            lost, _ = c.packets.pop(-2), c.packets.pop()
+            second = c.call(rule_talk.NULL)
+            behind, ack = c.packets.pop(-2), c.packets.pop()
+            c.packets.append(behind)
+            at = len(c.packets) - 1
+            c.clock.now += MS
+            if filled:
+                c.packets.append(lost._replace(time_ns=c.clock.tick()))
+            c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            c.reply(first)
+            c.reply(second)
+            for _ in range(20):
+                c.null()
+            c.talk.disconnect()
+            number, client = 100, c.packets[0].data[26:30]
+            for i, one in enumerate(c.packets):
+                if one.data[26:30] == client:
+                    number += 1 + missing * (i == at) + 3 * (not counts and i > at)
+                    c.packets[i] = with_ip(one, number)
+        return [one for one in self.report(talk)['causes'] if 'IP ID' in one['text']]
+
+    def test_missing(self):
+        cause, = self.away(9)
+        self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-server', 'medium'))
+        self.assertIn('What was sent to the server was lost before the place of capture, for up to 60.0 s: 9 packets that its sender '
+                      'counted meanwhile (IP ID) did not pass', cause['text'])
+        self.assertAlmostEqual(cause['cost_ns'], 60 * SECOND, delta=SECOND / 10)
+
+    def test_not_so(self):
+        """It counts others, too; or few are missing, or they did not come again: they were not captured."""
+        self.assertEqual([self.away(9, counts=False), self.away(1), self.away(9, filled=False)], [[], [], []])
+
+
+class Ended(ConversationTest):
+    def resets(self, times, waited_ns):
+        """The server acknowledges a Call, and resets the connection; the client sends the Call again on another one."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            xid = c.call(rule_talk.NULL)
+            for number in range(times):
+                c.clock.now += waited_ns
+                c.talk.segment(c.server, flags=RST | ACK)
+                c.clock.now += 100 * MS
+                c = c.beside(2 + number)
+                c.talk = IwarpTalk(c.packets, c.client, c.server, c.clock)
+                c.begin()
+                c.clock.now += 900 * MS
+                c.call(rule_talk.NULL, xid=xid)
+            c.reply(xid)
+            for _ in range(20):
+                c.null()
+            c.talk.disconnect()
+        return [(one['cause'], one['confidence'], one['text']) for one in self.report(talk)['causes']]
+
+    def test_acknowledged(self):
+        (cause, confidence, text), = self.resets(1, 10 * SECOND)
+        self.assertEqual((cause, confidence), ('connection-failed', 'high'))
+        self.assertIn("The server's host had acknowledged all that was sent to it, and ended the connection: the path was not down.",
+                      text)
+
+    def test_again_and_again(self):
+        """That is one cause, unless a Call waited for long before."""
+        self.assertEqual([one[:2] for one in self.resets(4, 200 * MS)], [('reconnect-storm', 'high')])
+        self.assertIn('connection-failed', [one[0] for one in self.resets(4, 10 * SECOND)])
+
+
+if __name__ == '__main__':
+    unittest.main()
