@@ -55,6 +55,30 @@ class Joined(ConversationTest):
                 self.assertEqual([one['largest_payload'] for one in paths if one['to'] == 'server'], [1044])
 
 
+    def silent(self, join):
+        """Of two Replies the client acknowledges the first. The second is sent again, until the client's next Call."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(4):
+                c.null()
+            xids, before = [c.call(rule_talk.NULL) for _ in range(2)], len(c.packets)
+            for xid in xids:
+                c.reply(xid)
+            first, acknowledgement, second, _ = c.packets[before:]
+            c.packets[before:] = [joined([first, second]), acknowledgement] if join else [first, second, acknowledgement]
+            for after in (SECOND // 5, SECOND * 2 // 5, SECOND * 4 // 5, 50 * SECOND):
+                c.clock.now += after
+                if after < SECOND:
+                    c.packets.append(second._replace(time_ns=c.clock.tick()))
+            for _ in range(4):
+                c.null()
+            c.talk.disconnect()
+        return [(one['cause'], one['confidence']) for one in self.report(talk)['causes']]
+
+    def test_part_of_it_arrived(self):
+        self.assertEqual([self.silent(join) for join in (False, True)], [[('stalled-end', 'medium')]] * 2)
+
+
 class Missing(ConversationTest):
     def away(self, missing, counts=True, filled=True):
         """After 60 s the client's second Call passes, so many IP IDs behind its last packet, and then the first."""

@@ -20,19 +20,29 @@ enum {
 };
 #define TOGETHER_NS INT64_C(10000000)
 
-/* The latest of these, and all of them full. */
-static bool came_together(const struct flow_delivery *d)
+/* What a host joined may have been the largest, by a little. */
+static bool is_full(const struct flow_delivery *d, uint32_t size)
 {
-    const struct transmission *newest = transmission_newest(d), *t;
+    enum { LITTLE = 16 };
 
-    if (!newest || d->count < AT_ONCE)
-        return false;
-    if (newest->last + 1 - newest->first >= (uint64_t)AT_ONCE * d->largest_payload)
-        return true; /* in one packet of the capture */
-    t = transmission_at(d, newest->first - 1);
-    t = t ? transmission_at(d, t->first - 1) : NULL;
-    return t && newest->first_ns - t->first_ns < TOGETHER_NS &&
-           newest->last + 1 - t->first == (uint64_t)AT_ONCE * d->largest_payload;
+    return size <= d->largest_payload && size + size / LITTLE >= d->largest_payload;
+}
+
+/* The latest of these, and all of them of that size, or joined from such by the host. */
+static bool came_together(const struct flow_delivery *d, uint32_t size)
+{
+    const struct transmission *newest = transmission_newest(d), *t = newest;
+    uint64_t together = 0;
+
+    for (int n = 0; t && n < AT_ONCE && newest->first_ns - t->first_ns < TOGETHER_NS; n++) {
+        uint64_t bytes = t->last + 1 - t->first;
+
+        if (bytes % size != 0)
+            break;
+        together += bytes;
+        t = transmission_at(d, t->first - 1);
+    }
+    return together >= (uint64_t)AT_ONCE * size;
 }
 
 static void note_restart(struct rpcrdma_path *path, int64_t pause_ns, uint64_t frame,
@@ -115,8 +125,8 @@ RPCRDMA_RARE void delivery_segment_new(struct flow_memory *memory, struct flow_d
     }
     if (d->rare && d->rare->alone.end != 0)
         look_back(d, back, segment);
-    if (segment->time_ns - d->progress_ns < LONG_NS || segment->len != d->largest_payload ||
-        d->through != d->next || !came_together(d) || !delivery_rare(memory, d))
+    if (segment->time_ns - d->progress_ns < LONG_NS || !is_full(d, segment->len) ||
+        d->through != d->next || !came_together(d, segment->len) || !delivery_rare(memory, d))
         return;
     d->rare->alone.end = first + segment->len;
     d->rare->alone.pause_ns = segment->time_ns - d->progress_ns;

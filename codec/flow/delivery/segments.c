@@ -389,15 +389,14 @@ static void lacking(struct flow_delivery *d, const struct rpcrdma_tcp_segment *s
     d->window = segment->window;
 }
 
-/* Hosts join segments as they come (GRO), and cut them up as late as they can (TSO). FPDUs are no
- * longer than what passes (RFC 5044 section 4.1), and those with data not much shorter. */
-static uint32_t size_on_the_way(const struct rpcrdma_tcp_segment *segment)
+/* Hosts join segments as they come (GRO), and cut them up as late as they can (TSO). FPDUs are
+ * about as long as what passes (RFC 5044 section 4.1), but for padding and options. */
+static bool joined(const struct rpcrdma_tcp_segment *segment)
 {
     enum { LARGE = 1000, FRAME_MOST = 9216 }; /* of FPDUs that fill segments; of Ethernet */
 
-    if (segment->fpdu >= LARGE && segment->len / 2 >= segment->fpdu)
-        return segment->fpdu;
-    return segment->len <= FRAME_MOST ? segment->len : 0;
+    return segment->len > FRAME_MOST ||
+           (segment->fpdu >= LARGE && segment->len > segment->fpdu + segment->fpdu / 4);
 }
 
 static void count(struct flow_memory *memory, struct flow_delivery *d,
@@ -406,8 +405,8 @@ static void count(struct flow_memory *memory, struct flow_delivery *d,
     d->followed = true;
     d->packets++;
     d->bytes += segment->len;
-    if (segment->len > d->largest_payload && size_on_the_way(segment) > d->largest_payload)
-        d->largest_payload = size_on_the_way(segment);
+    if (segment->len > d->largest_payload && !joined(segment))
+        d->largest_payload = segment->len;
     d->dscp |= UINT64_C(1) << (segment->traffic_class >> 2);
     if ((segment->traffic_class & 3) == 3 && delivery_rare(memory, d))
         d->rare->path.congestion_marks++;
