@@ -6,12 +6,13 @@
 
 enum { MIB = 1024 * 1024 };
 
+/* 0 is the whole packet, as in tcpdump and dumpcap. */
 static gboolean on_snaplen(const char *name, const char *text, gpointer data, GError **error)
 {
     struct options *options = data;
-    uint64_t number;
+    uint64_t number = DEVICE_SNAPLEN;
 
-    if (!options_number(name, text, DEVICE_SNAPLEN, &number, error))
+    if (strcmp(text, "0") != 0 && !options_number(name, text, DEVICE_SNAPLEN, &number, error))
         return FALSE;
     options->live.device.snaplen = (uint32_t)number;
     return TRUE;
@@ -38,7 +39,7 @@ void options_live(struct options *options, GOptionGroup *group)
         {"filter", 'f', 0, G_OPTION_ARG_STRING, &options->filter,
          "Take only packets that match; see pcap-filter(7)", "FILTER"},
         {"snapshot-length", 's', flags, G_OPTION_ARG_CALLBACK, on_snaplen,
-         "Capture at most N bytes of each packet (-i)", "N"},
+         "Capture at most N bytes of each packet; 0: all (-i)", "N"},
         {"buffer-size", 'B', flags, G_OPTION_ARG_CALLBACK, on_buffer,
          "Buffer for packets that were captured and not read yet (-i)", "MIB"},
         {"no-promiscuous-mode", 'p', flags, G_OPTION_ARG_NONE,

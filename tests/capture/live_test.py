@@ -344,6 +344,9 @@ class Live(network.Cable, command.CommandTest):
         want = self.run_command('decode', '--json', path)
         self.assertIn('"truncated"', want)
         self.assertEqual(without_times(out), without_times(want))
+        status, out, err = self.live('decode', '--json', '-i', 'v1', '-s', '0')  # all, to whoever knows tcpdump
+        self.assertEqual((status, err), (0, ''))
+        self.assertEqual(without_times(out), without_times(self.run_command('decode', '--json', command.capture())))
 
     def test_two_interfaces(self):
         """What leaves one end comes in at the other: each packet is there twice."""
@@ -480,7 +483,7 @@ class Live(network.Cable, command.CommandTest):
                 (['-i', 'v1', '-f', 'frobnicate foo'], 'filter "frobnicate foo": '),
                 (['-i', 'v1', '-i', 'nosuch'], 'nosuch: there is no such device'),
                 (['-i', 'v1', command.capture()], 'choose one'),
-                (['-i', 'v1', '-s', '0'], '1 to 262144')):
+                (['-i', 'v1', '-s', '262145'], '1 to 262144')):
             self.assertEqual(self.run_command('decode', *arguments, status=2), '')
             self.assertIn(says, self.stderr)
 
