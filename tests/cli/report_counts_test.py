@@ -70,6 +70,15 @@ class Counts(CommandTest):
         self.assertRegex(text, r'(?m)ms and no Reply  frame \d{6} #\d XID 0x\w{8} NFS V4 .*WRITE')
         self.assertLess(max(map(len, text.splitlines())), 80)
 
+    def test_replies_without_call(self):
+        """Begun between a Call and its Reply: the Call was answered, so what there is one RPC more of is said."""
+        call = next(map(json.loads, self.run_command('rpcs', '--json', capture()).splitlines()))['call_frame']
+        path = os.path.join(self.folder, 'begun.pcap')
+        pcap.write(path, [packet for packet in self.packets() if packet.frame > call])
+        report = json.loads(self.run_command('report', '--json', path))
+        self.assertEqual((report['rpcs'], report['answered'], report['replies_without_call']), (68, 67, 1))
+        self.assertRegex(report['text'], r'68 RPCs in \d+\.\d s, 67 answered, 1 Reply without Call; nothing was lost')
+
     def test_calls_inline(self):
         """Each RPC's Call once, in however many messages of version 2 it came; what has no Reply has none inline."""
         subprocess.run([sys.executable, os.path.join(CAPTURES, 'generate', 'v2.py'), self.folder], check=True,

@@ -80,20 +80,23 @@ static void tell_locks(const struct report *r, char text[160])
 
 static void healthy(const struct report *r, char *text, size_t size)
 {
-    char loss[80], congestion[80], credits[80], beside[REPORT_BESIDE], locks[160];
+    char loss[80], congestion[80], credits[80], beside[REPORT_BESIDE], locks[160], no_call[48] = "";
 
+    if (r->no_call > 0)
+        snprintf(no_call, sizeof(no_call), ", %" PRIu64 " Repl%s without Call", r->no_call,
+                 r->no_call == 1 ? "y" : "ies");
     tell_flaws(r, loss, congestion, credits);
     report_beside(r, beside);
     tell_locks(r, locks);
     snprintf(text, size,
-             "Healthy%s: %" PRIu64 " RPC%s in %.1f s, %" PRIu64 " answered%s%s%s.%s%s%s",
+             "Healthy%s: %" PRIu64 " RPC%s in %.1f s, %" PRIu64 " answered%s%s%s%s.%s%s%s",
              r->pipeline->unread > 0 ? " as far as it could be read"
              : report_doubt(r, 0)    ? " as far as its times can be trusted"
              : report_open_end(r)    ? " up to its last packet"
              : r->nfs_uncaptured > 0 ? " as far as NFS statuses were captured"
              : r->nfs_encrypted > 0  ? " as far as NFS statuses are not encrypted"
                                      : "",
-             r->rpcs, plural(r->rpcs), report_seconds(report_span_ns(r)), r->answered, loss,
+             r->rpcs, plural(r->rpcs), report_seconds(report_span_ns(r)), r->answered, no_call, loss,
              congestion, credits, beside[0] ? " " : "", beside, locks);
 }
 
