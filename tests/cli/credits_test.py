@@ -33,6 +33,15 @@ class Credits(command.CommandTest):
         self.assertEqual(self.run_command('credits', '-q', command.capture(CALLBACK), errors=1), verdicts)
         self.assertIn('--summary', self.stderr)
 
+    def test_not_captured(self):
+        """A Call in the middle is missing, and the Reply to another one: neither is from before the capture."""
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', command.capture()).splitlines()]
+        gone = {rpcs[20]['call_frame'], rpcs[24]['reply_frame']}
+        path = self.file(b'', 'less.pcap')
+        pcap.write(path, [packet for packet in self.packets() if packet.frame not in gone])
+        text = self.run_command('credits', path)
+        self.assertIn('\n    34 Calls, 33 Replies, 0 unanswered, 1 Reply whose Call was not captured, 1 Reply not captured\n', text)
+
     def test_json(self):
         path = command.capture(CALLBACK)
         (connection,) = json.loads(self.run_command('credits', '--json', path))['connections']
