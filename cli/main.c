@@ -77,6 +77,20 @@ static void give_back_memory(void)
 #endif
 }
 
+/* Who knows tcpdump or tshark gives an option or a file first. */
+static void complain_of_name(const char *name)
+{
+    if (name[0] == '-')
+        complain("a command comes first, options after it: rpcrdma COMMAND %s; see rpcrdma --help",
+                 name);
+    else if (access(name, F_OK) == 0)
+        complain("there is no command \"%s\"; to read that file: rpcrdma report FILE; "
+                 "see rpcrdma --help",
+                 name);
+    else
+        complain("there is no command \"%s\"; see rpcrdma --help", name);
+}
+
 int main(int argc, char **argv)
 {
     const struct command *command;
@@ -122,7 +136,7 @@ int main(int argc, char **argv)
     }
     command = find(name);
     if (!command) {
-        complain("there is no command \"%s\"; see rpcrdma --help", name);
+        complain_of_name(name);
         return EXIT_UNUSABLE;
     }
     return finish(command->run(command, argc - 1, argv + 1));

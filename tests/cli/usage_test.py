@@ -27,6 +27,14 @@ class Usage(command.CommandTest):
         for name in COMMANDS:
             self.assertIn(f'\n  {name} ', run.stderr.decode())
 
+    def test_no_command_first(self):
+        """An option or a file first, as for tcpdump and tshark: what to do is said."""
+        self.run_command(command.capture(), status=2)
+        self.assertEqual(self.stderr, f'rpcrdma: there is no command "{command.capture()}"; to read that file: '
+                                      'rpcrdma report FILE; see rpcrdma --help\n')
+        self.run_command('-r', command.capture(), status=2)
+        self.assertEqual(self.stderr, 'rpcrdma: a command comes first, options after it: rpcrdma COMMAND -r; see rpcrdma --help\n')
+
     def test_version_and_help(self):
         self.assertRegex(self.run_command('--version'), r'\Arpcrdma \d+\.\d+\.\d+\n\Z')
         usage = self.run_command('--help')
