@@ -257,7 +257,7 @@ static int run(const struct command *command, int argc, char **argv)
         trace->details = details_new(most / 8);
         status = kernel_end(trace->kernel, pipeline_run(&trace->pipeline, &sink));
         if (!trace->one.found && status == EXIT_DONE) {
-            if (trace->pipeline.messages > 0 || options.quiet) /* else that was said */
+            if (trace->pipeline.found || options.quiet) /* else it was said what is missing */
                 tell_not_found(trace, &options);
             status = EXIT_UNUSABLE;
         } else if (trace->one.found) {

@@ -2,8 +2,8 @@
 """report of losses on many connections, and of connections of which no Acks were captured."""
 import unittest
 
-import cm
 from conversation import ConversationTest
+import cm
 import roce
 import rule_talk
 import rules_transport
