@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "each.h"
+#include "plural.h"
 
 enum { SHOWN = 8 };
 
@@ -106,12 +107,12 @@ char *others_text(const struct others *others)
     }
     if (stats->fragments > 0)
         g_string_append_printf(line, "%s%" PRIu64 " IP fragment%s", line->len > 0 ? ", " : "",
-                               stats->fragments, stats->fragments == 1 ? "" : "s");
+                               stats->fragments, plural(stats->fragments));
     if (stats->truncated > 0)
         g_string_append_printf(line, "%s%" PRIu64 " truncated too early to be known",
                                line->len > 0 ? ", " : "", stats->truncated);
     if (rest > 0)
-        g_string_append_printf(line, ", %" PRIu64 " other%s", rest, rest == 1 ? "" : "s");
+        g_string_append_printf(line, ", %" PRIu64 " other%s", rest, plural(rest));
     return g_string_free(line, FALSE);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "out/address.h"
+#include "plural.h"
 
 void pipeline_unusable(struct pipeline *pipeline, const char *format, ...)
 {
@@ -38,7 +39,7 @@ void say_nothing_found(const struct options *options, const struct others *other
     text = others_text(others);
     complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s",
              options_input(options), options_and_others(options), stats->packets,
-             stats->packets == 1 ? "" : "s", stats->rdma,
+             plural(stats->packets), stats->rdma,
              stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "",
              text[0] ? "; not RDMA: " : "", text);
     g_free(text);
@@ -149,7 +150,7 @@ static void doubt_parts(const struct pipeline *pipeline)
           "the clock of the capture was set back where %" PRIu64 " %s%s%s%s begin%s, by up to "
           "%.3f s: packets that are there twice count twice, and lengths of time across that are "
           "wrong, or left out; give each %s as a file of its own",
-          parts->back, what, parts->back == 1 ? "" : "s", several ? " of " : "",
+          parts->back, what, plural(parts->back), several ? " of " : "",
           several ? parts->input : "", parts->back == 1 ? "s" : "", (double)parts->back_ns / 1e9,
           what);
 }
@@ -184,7 +185,7 @@ static void doubt_directions(const struct pipeline *pipeline)
     if (acks + replies == 0) /* of TCP, whose acknowledgements are in other packets */
         acks = pipeline->apart.packets;
     if (acks > 0)
-        snprintf(of_acks, sizeof(of_acks), "%" PRIu64 " Ack%s", acks, acks == 1 ? "" : "s");
+        snprintf(of_acks, sizeof(of_acks), "%" PRIu64 " Ack%s", acks, plural(acks));
     if (replies > 0)
         snprintf(of_replies, sizeof(of_replies), "%" PRIu64 " Repl%s", replies,
                  replies == 1 ? "y" : "ies");
@@ -225,7 +226,7 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
         doubt(pipeline, pipeline->doubts,
               "the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
               "lengths of time across that are wrong, or left out",
-              own->set_back, own->set_back == 1 ? "" : "s", (double)own->set_back_ns / 1e9);
+              own->set_back, plural(own->set_back), (double)own->set_back_ns / 1e9);
     if (stats.alike.pairs > 0)
         doubt_alike(pipeline, &stats.alike);
     if (own->parts.back > 0)
@@ -267,5 +268,5 @@ void pipeline_tell_missing(const struct pipeline *pipeline)
               "--max-memory (%zu MiB) was reached %" PRIu64
               " time%s: some of what was outstanding is left out",
               options_max_memory(pipeline->options) >> 20, pipeline->memory_limit,
-              pipeline->memory_limit == 1 ? "" : "s");
+              plural(pipeline->memory_limit));
 }

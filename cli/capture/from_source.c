@@ -8,6 +8,7 @@
 
 #include "finish.h"
 #include "pipeline.h"
+#include "plural.h"
 #include "source/interrupt.h"
 
 /* Those there are by now, in their order: also such without packets. */
@@ -241,14 +242,14 @@ static void say_left_out(const struct capture *capture, const struct source *sou
         complain("%s%s: %" PRIu64
                  " block%s without packets %s not copied (names of hosts, secrets, "
                  "a system's journal)",
-                 input, others, stats.other_blocks, stats.other_blocks == 1 ? "" : "s",
+                 input, others, stats.other_blocks, plural(stats.other_blocks),
                  stats.other_blocks == 1 ? "is" : "are");
     if (stats.untimed > 0)
         complain("%s: %" PRIu64 " packet%s no time: what is written has that of the packet before",
                  input, stats.untimed, stats.untimed == 1 ? " has" : "s have");
     if (stats.comments > 0)
         complain("%s%s: the comment%s of %" PRIu64 " packet%s %s not copied", input, others,
-                 stats.comments == 1 ? "" : "s", stats.comments, stats.comments == 1 ? "" : "s",
+                 plural(stats.comments), stats.comments, plural(stats.comments),
                  stats.comments == 1 ? "is" : "are");
 }
 

@@ -39,7 +39,7 @@ static void written(const struct capture *capture)
         complain("--max-memory (%zu MiB) was reached %" PRIu64 " time%s: what belongs together was "
                  "not always known, and %s",
                  options_max_memory(capture->options) >> 20, select->memory_limit,
-                 select->memory_limit == 1 ? "" : "s",
+                 plural(select->memory_limit),
                  select->only ? "packets may be left out that should not"
                               : "more is kept than was asked for");
     if (select->slice && select->bytes_kept > 0)

@@ -216,7 +216,7 @@ static void say_clean(const struct check *check, const struct pipeline *pipeline
     complain("%s%s: no protocol violations%s in %" PRIu64 " message%s%s%s%s",
              options_input(pipeline->options), options_and_others(pipeline->options),
              check->options.filter ? " that --where asks for" : "", pipeline->messages,
-             pipeline->messages == 1 ? "" : "s", transport, capture, notes);
+             plural(pipeline->messages), transport, capture, notes);
 }
 
 /* The last object, where there is no other. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "out/view.h"
+#include "plural.h"
 #include "rule_set.h"
 
 static void free_finding(gpointer data)
@@ -162,18 +163,17 @@ char *tally_reason(const struct tally *tally, unsigned bit)
     case NEED_SET_UP:
         return g_strdup_printf("no set-up in the capture of %" G_GUINT64_FORMAT
                                " of %" G_GUINT64_FORMAT " connection%s",
-                               n, of, of == 1 ? "" : "s");
+                               n, of, plural(of));
     case NEED_BOTH:
         return g_strdup_printf("one direction only of %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
                                " connection%s",
-                               n, of, of == 1 ? "" : "s");
+                               n, of, plural(of));
     case NEED_CALL:
         return g_strdup_printf("no Call in the capture of %" G_GUINT64_FORMAT " Repl%s", n,
                                n == 1 ? "y" : "ies");
     case NEED_EVERY:
-        return g_strdup_printf("%" G_GUINT64_FORMAT " gap%s in the capture", n, n == 1 ? "" : "s");
+        return g_strdup_printf("%" G_GUINT64_FORMAT " gap%s in the capture", n, plural(n));
     default:
-        return g_strdup_printf("%" G_GUINT64_FORMAT " message%s cut by the capture", n,
-                               n == 1 ? "" : "s");
+        return g_strdup_printf("%" G_GUINT64_FORMAT " message%s cut by the capture", n, plural(n));
     }
 }

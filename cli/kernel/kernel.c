@@ -160,7 +160,7 @@ static void read_source(struct source *source)
     kernel_records_end(&source->records);
     if (source->too_long > 0)
         complain("%s: %" PRIu64 " line%s of %d bytes and more %s left out", source->pub.path,
-                 source->too_long, source->too_long == 1 ? "" : "s", LINE,
+                 source->too_long, plural(source->too_long), LINE,
                  source->too_long == 1 ? "is" : "are");
     if (source->lost > 0)
         complain("%s: at least %" PRIu64 " event%s lost when it was recorded: of RPCs in it, times "

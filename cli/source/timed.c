@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "plural.h"
 #include "source/source.h"
 #include "source/stamp.h"
 #include "times.h"
@@ -196,9 +197,9 @@ static void report(const struct source *source, void (*line)(void *context, cons
         "s on average, %+.9f to %+.9f s, from packet to packet by %.9f s; it was set back %" PRIu64
         " time%s",
         source_interface(timed->from, 0, &first) ? first.input : "", stamp_name(timed->kind), n,
-        n == 1 ? "" : "s", timed->sum / (double)n / 1e9, (double)timed->least / 1e9,
+        plural(n), timed->sum / (double)n / 1e9, (double)timed->least / 1e9,
         (double)timed->most / 1e9, n > 1 ? timed->moved / (double)(n - 1) / 1e9 : 0,
-        timed->set_back, timed->set_back == 1 ? "" : "s");
+        timed->set_back, plural(timed->set_back));
     line(context, text);
     if (timed->missing == 0)
         return;

@@ -10,6 +10,7 @@
 #include "out/transaction.h"
 #include "out/view.h"
 #include "pipeline.h"
+#include "plural.h"
 #include "rpcs/details.h"
 #include "trace/trace.h"
 
@@ -181,7 +182,7 @@ static void tell_others(const struct trace *trace)
         n += (size_t)snprintf(frames + n, sizeof(frames) - n, "%s%" PRIu64, i > 0 ? ", " : "",
                               trace->other[i]);
     complain("%" PRIu64 " more %s this XID, from frame%s %s%s on; --frame chooses", trace->others,
-             trace->others == 1 ? "RPC has" : "RPCs have", trace->others == 1 ? "" : "s", frames,
+             trace->others == 1 ? "RPC has" : "RPCs have", plural(trace->others), frames,
              trace->others > most ? ", ..." : "");
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "plural.h"
 #include "times.h"
 
 /* What else listens there was perhaps not restarted with it. */
@@ -109,7 +110,7 @@ static void tell_same_hosts(guint n, const char *when, char text[REPORT_BESIDE_R
              " RPCs of the same two hosts were answered %s on %u other connection%s: "
              "neither the server nor the whole path was down, but this queue pair, or one of "
              "several paths (ECMP or a LAG, which choose by the UDP or TCP source port).",
-             when, n, n == 1 ? "" : "s");
+             when, n, plural(n));
 }
 
 /* That says of the server, and nothing of the path. */
@@ -118,7 +119,7 @@ static void tell_others(guint n, char text[REPORT_BESIDE_ROOM])
     snprintf(text, REPORT_BESIDE_ROOM,
              " RPCs of other clients were answered all that time on %u connection%s to this "
              "server: that was not down, but the path to this client was, or its adapter or host.",
-             n, n == 1 ? "" : "s");
+             n, plural(n));
 }
 
 /* Half of the time since then: who asks on several connections in turn (nconnect) waits for the

@@ -26,7 +26,7 @@ static void tell_survived(struct report_cause *cause, guint survived)
     snprintf(cause->against, sizeof(cause->against),
              "%u other connection%s to it went on: it may have refused this client only, or one "
              "connection too many",
-             survived, survived == 1 ? "" : "s");
+             survived, plural(survived));
 }
 
 /* Requests for this connection that got no answer. Where none was captured, that is not known. */
@@ -328,7 +328,7 @@ static bool state_dropped(struct report *r, guint survived)
         snprintf(why, sizeof(why),
                  "It was not restarted, as %u other connection%s to it went on; the lease ran out, "
                  "most likely.",
-                 survived, survived == 1 ? "" : "s");
+                 survived, plural(survived));
     else
         snprintf(why, sizeof(why),
                  "The lease of the client, which did not answer, ran out, most likely.");

@@ -4,8 +4,6 @@
  * tables), prints, and follows the reader's choice of dark or light. Charts are SVG in it.
  */
 #include "report/show/html.h"
-#include "plural.h"
-#include "report/collect/attempts.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -13,6 +11,8 @@
 
 #include "out/escape.h"
 #include "out/view.h"
+#include "plural.h"
+#include "report/collect/attempts.h"
 
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"

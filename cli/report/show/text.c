@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The report as a page of text, 80 columns wide: it goes into mails as it is. */
 #include "report/show/text.h"
-#include "plural.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include "out/connection.h"
 #include "out/escape.h"
 #include "out/view.h"
+#include "plural.h"
 #include "report/collect/attempts.h"
 
 enum { WIDTH = 79 };
@@ -309,7 +309,7 @@ static void put_path(struct out *out, const struct report_connection *c, int end
     snprintf(text, sizeof(text),
              "#%u towards the %s: %" PRIu64 " packet%s, %" PRIu64 " retransmitted",
              (unsigned)c->pub.number, end == report_server_end(&c->pub) ? "server" : "client",
-             path->packets, path->packets == 1 ? "" : "s", path->retransmitted);
+             path->packets, plural(path->packets), path->retransmitted);
     put_number(text, sizeof(text), path->naks[RPCRDMA_NAK_PSN_SEQUENCE], "sequence Nak", "s");
     put_number(text, sizeof(text), path->naks[RPCRDMA_NAK_RNR], "RNR Nak", "s");
     put_number(text, sizeof(text),

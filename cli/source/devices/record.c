@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plural.h"
 #include "source/clock.h"
 
 void record_interface(struct pcapng_writer *writer, const struct device *device)
@@ -39,7 +40,7 @@ void record_counts(const struct device_stats *stats, struct pcapng_statistics *c
         size_t n = strlen(comment);
 
         snprintf(comment + n, size - n, "%sthe interface was down %" PRIu64 " time%s",
-                 n > 0 ? "; " : "", stats->interruptions, stats->interruptions == 1 ? "" : "s");
+                 n > 0 ? "; " : "", stats->interruptions, plural(stats->interruptions));
     }
 }
 
