@@ -334,14 +334,19 @@ class Time(CommandTest):
 
     def test_slow_again_and_again(self):
         """No RPC takes a second at the server, but many take 200 ms and more, for ten seconds and more in all."""
-        def say(c, slow, took, quick):
+        def say(c, slow, took, quick, other=0):
+            for _ in range(other):
+                xid = c.call(rule_talk.NULL)
+                c.clock.now += 150 * MS
+                c.reply(xid)
             for _ in range(slow):
                 xid = c.call(rule_talk.NULL)
                 c.clock.now += took * MS
                 c.reply(xid)
                 for _ in range(quick):
                     c.null()
-        for fields, told in (((40, 300, 1), True), ((30, 300, 1), False), ((80, 190, 1), False), ((40, 300, 12), False), ((15, 900, 1), False)):
+        for fields, told in (((40, 300, 1), True), ((40, 300, 0, 40), True), ((40, 300, 0, 100), False),
+                             ((30, 300, 1), False), ((80, 190, 1), False), ((40, 300, 12), False), ((15, 900, 1), False)):
             def make(c, _, fields=fields):
                 say(c, *fields)
             found = self.causes(make)

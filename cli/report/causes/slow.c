@@ -264,7 +264,7 @@ static void often_slow(struct report *r)
     char who[ADDRESS_SIZE + 2], time[REPORT_IN_ALL];
 
     if (slow.rpcs < LEAST || slow.rpcs * SHARE < r->n_spent || once_ns < REPORT_A_WHILE_NS ||
-        share < 0.75)
+        share < 0.5)
         return;
     cause = report_slow_cause(r, &slow, true, CONFIDENCE_MEDIUM, who);
     snprintf(cause->text, sizeof(cause->text),
