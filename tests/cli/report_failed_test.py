@@ -196,6 +196,18 @@ class Failed(CommandTest):
             self.assertEqual(([one['cause'] for one in report['causes']], green), (['nfs-failed'] * failed, not failed))
             self.assertEqual(report['errors'][0]['status'], 'NFS4ERR_NXIO')
 
+    def test_other_version(self):
+        """A mount that asks for NFSv4.2 only, of a server that has none; one that has NFSv4.1 instead then."""
+        def talk(c, more):
+            xid = rules_nfs4.call(c, seqid=1, more=(rules_nfs4.ROOT,), minor=2)
+            self.answer(c, xid, 1, rules_nfs4.ROOT[:4], 10021)
+            for _ in range(more):
+                c.getattr()
+        report, text, _ = self.report(lambda c: talk(c, 0))
+        self.assertEqual([one['cause'] for one in report['causes']], ['nfs-failed'])
+        self.assertIn('1 of 2 RPCs failed in NFS, with NFS4ERR_MINOR_VERS_MISMATCH', text)
+        self.assertEqual(self.report(lambda c: talk(c, 8))[0]['causes'], [])
+
     def test_locked(self):
         """A lock that another client has is nobody's fault, and what an application waits for."""
         lockt = struct.pack('>IIQQ', LOCKT, 2, 0, 4096) + bytes(8) + rule_talk.opaque(b'owner')

@@ -36,6 +36,22 @@ class Many(CommandTest):
         one.xid = number * 2654435761 % 2**32
         return one
 
+    def test_neighbour(self):
+        """The client that has most of the server's time, where another one has little."""
+        for times, told in ((20, True), (4, False)):
+            def talk(c, _, times=times):
+                other = rule_talk.Conversation(c.packets, number=2, clock=c.clock, hosts=('192.0.2.12', rule_talk.SERVER))
+                for one, n in ((c, times), (other, 2)):
+                    for _ in range(n):
+                        xid = one.call(rule_talk.NULL)
+                        c.clock.now += SECOND // 10
+                        one.reply(xid)
+            path = os.path.join(self.folder, 'neighbour.pcap')
+            rules.write(path, talk, True)
+            text = ' '.join(self.run_command('report', path).split())
+            self.assertEqual("One of 2 clients has 91 % of it: 192.0.2.11." in text, told, text)
+            self.assertIn("The largest share is the server's", text)
+
     def turns(self, n, faults):
         """So many connections, one after the other, with an RPC each; of some numbers something else."""
         def talk(c, _):

@@ -109,6 +109,7 @@ static bool could_not(uint32_t status)
     case NFS4ERR_FHEXPIRED:
     case NFS4ERR_RESOURCE:
     case NFS4ERR_ADMIN_REVOKED:
+    case NFS4ERR_MINOR_VERS_MISMATCH: /* most clients try an older one then, and have that */
         return true;
     default:
         return false;

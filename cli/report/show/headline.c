@@ -179,6 +179,26 @@ static bool ways_unknown(const struct report *r)
     return r->n_spent_call * 2 < r->n_spent;
 }
 
+/* Of several clients the one that has nearly all of that: the others may wait behind it. */
+static void of_client(const struct report *r, int which, char *text, size_t size)
+{
+    const GPtrArray *clients = r->clients->groups;
+    const struct group *most = NULL;
+    int64_t all = 0;
+
+    for (guint i = 0; i < clients->len; i++) {
+        const struct group *g = g_ptr_array_index(clients, i);
+
+        all = time_plus(all, share(&g->phases, which));
+        if (!most || share(&g->phases, which) > share(&most->phases, which))
+            most = g;
+    }
+    if (clients->len > 1 && all > 0 && share(&most->phases, which) / 3 >= all / 4 &&
+        group_is_named(r->clients, most))
+        snprintf(text, size, " One of %u clients has %.0f %% of it: %s.", (unsigned)clients->len,
+                 100 * (double)share(&most->phases, which) / (double)all, most->name);
+}
+
 /* Who took most of the time, and for what: what an engineer asks next. */
 static void largest(const struct report *r, char *text, size_t size)
 {
@@ -188,7 +208,7 @@ static void largest(const struct report *r, char *text, size_t size)
     const struct group *most = NULL;
     bool kept = flaws.retransmitted + flaws.lost + flaws.marked + flaws.cnps + flaws.at_limit > 0 ||
                 !flaws.known;
-    char above_all[REPORT_TIME] = "";
+    char above_all[REPORT_TIME] = "", client[ADDRESS_SIZE + 64] = "";
     int which = 0;
 
     for (int i = 1; i < N_SHARES; i++)
@@ -214,10 +234,11 @@ static void largest(const struct report *r, char *text, size_t size)
         snprintf(above_all, sizeof(above_all), ", above all in %s: %.1f ms each of %" PRIu64,
                  most->name, (double)share(&most->phases, which) / 1e6 / (double)most->n_phases,
                  most->n_phases);
-    snprintf(text, size, " The largest share is %s%s.%s",
+    of_client(r, which, client, sizeof(client));
+    snprintf(text, size, " The largest share is %s%s.%s%s",
              which == SHARE_SERVER && ways_unknown(r) ? "that of the server and the Calls' way"
                                                       : whose[which],
-             above_all,
+             above_all, client,
              which == SHARE_SERVER && r->n_causes == 0 && !r->undecided && !kept && !ways_unknown(r)
                  ? " Neither the network nor credits kept them waiting."
                  : "");
