@@ -144,7 +144,7 @@ class Forgotten(ConversationTest):
 class Forged(ConversationTest):
     """A RST in the name of an end that goes on to send: a firewall's, most likely."""
 
-    def connection(self, goes_on, after_ns=50 * MS):
+    def connection(self, goes_on, after_ns=50 * MS, accepted=True):
         """The client calls again on another connection, after an attempt that is reset before the MPA Reply."""
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
@@ -169,7 +169,7 @@ class Forged(ConversationTest):
             one.talk.segment(one.server, flags=RST | ACK)
             one.server.psn += 20 + len(one.private[1])
             c.clock.now += after_ns
-            if goes_on:
+            if goes_on and accepted:
                 c.packets.append(replied[0]._replace(time_ns=c.clock.tick()))
             c.clock.now += SECOND
             one = c.beside(3)
@@ -178,10 +178,11 @@ class Forged(ConversationTest):
         return self.report(talk)['causes']
 
     def test_goes_on(self):
-        cause, *others = self.connection(True)
-        self.assertEqual((cause['cause'], cause['confidence'], others), ('connection-failed', 'high', []), (cause, others))
-        self.assertRegex(cause['text'], r"A RST in the server's name ended it \(frame \d+\), which the server did not send: it sent more on "
-                         r'it \(frame \d+\)\. A firewall or another device on the way resets connections\.')
+        for accepted in (True, False):  # what resets connections may refuse them, too
+            cause, *others = self.connection(True, accepted=accepted)
+            self.assertEqual((cause['cause'], cause['confidence'], others), ('connection-failed', 'high', []), (cause, others))
+            self.assertRegex(cause['text'], r"A RST in the server's name ended it \(frame \d+\), which the server did not send: it sent "
+                             r'more on it \(frame \d+\)\. A firewall or another device on the way resets connections\.')
 
     def test_else(self):
         """Nothing more comes from it, or what comes at once is in the wrong order."""

@@ -181,10 +181,10 @@ static const char *reason(const struct failure *f, const struct report_connectio
 {
     const char *one_way;
 
-    if (f->restart.refused)
-        return " Meanwhile connections were refused: nothing listened at the server.";
     if (f->from && f->from->pub.life.denied_frame != 0)
         return ""; /* report_tell_silence says it */
+    if (f->restart.refused)
+        return " Meanwhile connections were refused: nothing listened at the server.";
     if (f->restart.moved)
         return " Meanwhile connections were refused, by another host most likely.";
     if (f->stuck_ns == 0 && f->from && !f->others[0] && !f->given_up && forgotten(f->from, c))
@@ -291,6 +291,8 @@ static void connection_failed(struct report *r, const struct report_connection *
     if (told_otherwise(r, c, &f))
         return;
     cause = add_failed(r, c, &f);
+    if (f.from && f.from->pub.life.denied_frame != 0 && f.restart.stale == 0)
+        return; /* what resets connections may refuse them, too */
     if (f.given_up && f.restart.stale > 0 && !f.restart.refused)
         lease_ran_out(cause, &f.restart);
     else if (f.restart.refused || f.restart.stale > 0)
