@@ -109,6 +109,36 @@ class Missing(ConversationTest):
                     c.packets[i] = with_ip(one, number)
         return [one for one in self.report(talk)['causes'] if 'IP ID' in one['text']]
 
+    def alone(self, missing=9, closes_ns=100 * MS):
+        """After 60 s the client's Call passes, so many IP IDs behind its last packet. It closes the connection soon, and sends the
+        Call again on another one."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(20):
+                c.null()
+            c.clock.now += 60 * SECOND
+            xid, at = c.call(rule_talk.NULL), len(c.packets) - 2
+            c.clock.now += closes_ns
+            c.talk.disconnect()
+            c.clock.now += 30 * SECOND
+            number, client = 100, c.packets[0].data[26:30]
+            for i, one in enumerate(c.packets):
+                if one.data[26:30] == client:
+                    number += 1 + missing * (i == at)
+                    c.packets[i] = with_ip(one, number)
+            c = c.beside(2)
+            c.talk = IwarpTalk(c.packets, c.client, c.server, c.clock)
+            for _ in range(20):
+                c.null()
+            c.reply(c.call(rule_talk.NULL, xid=xid))
+        return [(one['cause'], one['confidence']) for one in self.report(talk)['causes']]
+
+    def test_copies(self):
+        """The missing ones can only have been that Call. The server had no time to answer it."""
+        self.assertEqual(self.alone(), [('lost-to-server', 'medium'), ('connection-failed', 'high')])
+        self.assertEqual(self.alone(missing=0), [('connection-failed', 'medium')])
+        self.assertEqual(self.alone(missing=0, closes_ns=20 * SECOND), [('unanswered', 'high')])
+
     def test_missing(self):
         cause, = self.away(9)
         self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-server', 'medium'))

@@ -9,6 +9,8 @@
 #include "plural.h"
 #include "times.h"
 
+/* A client that closes sooner did not wait for the server. */
+#define GIVES_UP_NS INT64_C(3000000000)
 enum { ONE_PACKET = 1024 }; /* the path MTU where an interface's is 1500 */
 
 static const char too_large[] =
@@ -57,21 +59,16 @@ bool report_server_held(const struct report_connection *c)
            own->last_held >= own->last_calls && own->held > own->explained;
 }
 
-/* When the latest of its Calls without Reply was sent. */
-static int64_t last_ns(const struct report_connection *c)
-{
-    const struct report_unanswered *own = &c->trouble->unanswered[REPORT_FORWARD];
-
-    return MAX(own->last_ns, own->since_ns);
-}
-
 bool report_held_again(const struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from = report_numbered(r, c->trouble->resent_from);
 
+    const struct report_unanswered *own = from ? &from->trouble->unanswered[REPORT_FORWARD] : NULL;
+
     return from && c->trouble->resent_after_ns >= SECOND && closed_on_held(from) &&
+           time_less(from->pub.life.ended_ns, own->since_ns) >= GIVES_UP_NS &&
            /* else those have a Reply, and others have none */
-           last_ns(from) >= c->trouble->resent_since_ns;
+           MAX(own->last_ns, own->since_ns) >= c->trouble->resent_since_ns;
 }
 
 const char *report_maybe_too_large(const struct report_connection *from)
@@ -312,8 +309,9 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
         return NULL;
     if (from && report_ended_by_holder(from))
         return NULL;
-    if (from && from->has_path[server] && from->path[server].retransmitted == 0 &&
-        !from->pub.life.silence[server].probes && c->trouble->resent_after_ns >= REPORT_RESEND_NS)
+    if (from && from->has_path[server] && from->path[server].restarts == 0 &&
+        from->path[server].retransmitted == 0 && !from->pub.life.silence[server].probes &&
+        c->trouble->resent_after_ns >= REPORT_RESEND_NS)
         return "nothing was retransmitted on it before: the capture lacks packets, and the server "
                "may have had them, and not have answered";
     if (from && from->has_path[server] && !from->path[server].acknowledged &&

@@ -94,7 +94,8 @@ static struct failure look_failure(const struct report *r, const struct report_c
                         .restart = report_restart(r, c),
                         .stuck_ns = client_stuck_ns(from),
                         .given_up = from && report_gave_up(from) >= 0,
-                        .heard = from && heard_to_the_end(from) && !report_waited_for_data(from)};
+                        .heard = from && heard_to_the_end(from) && !report_waited_for_data(from) &&
+                                 from->path[0].restarts + from->path[1].restarts == 0};
 
     if (!f.restart.refused && f.stuck_ns == 0 && !f.heard)
         f.by = report_look_beside(r, c, from, c->trouble->resent_since_ns,

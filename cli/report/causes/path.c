@@ -300,9 +300,8 @@ static void lost_before(struct report *r, const struct report_connection *c, int
     if (a->restart_missing > 0) {
         snprintf(cause->text, sizeof(cause->text),
                  "What was sent to the %s was lost before the place of capture, for up to %.1f "
-                 "s%s: %u packets that its sender counted meanwhile (IP ID) did not pass, and what "
-                 "was sent first came again behind that (connection %u). That way of the path was "
-                 "down, at least.",
+                 "s%s: %u packets that its sender counted meanwhile (IP ID) did not pass "
+                 "(connection %u). That way of the path was down, at least.",
                  who, report_seconds(a->restart_ns), times, (unsigned)a->restart_missing,
                  (unsigned)c->pub.number);
         snprintf(cause->against, sizeof(cause->against),

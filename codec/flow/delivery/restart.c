@@ -10,7 +10,8 @@
  * the place of capture. A sender that stood still, or was held up, goes on with several at once.
  *
  * Likewise where its IP IDs show that several packets of it did not pass, and what comes first of
- * what is missing behind the pause comes again.
+ * what is missing behind the pause comes again; or nothing is missing, and nothing came that it
+ * would have acknowledged: then those were copies of what comes behind the pause.
  */
 
 enum {
@@ -82,7 +83,7 @@ static uint32_t ids_missing(const struct flow_delivery *d, uint16_t id, uint16_t
 }
 
 static void note_away(struct flow_memory *memory, struct flow_delivery *d,
-                      const struct rpcrdma_tcp_segment *segment)
+                      const struct rpcrdma_tcp_segment *segment, uint64_t first)
 {
     const struct transmission *newest = transmission_newest(d);
     uint32_t missing = ids_missing(d, segment->ip_id, d->id, d->id_packets);
@@ -92,11 +93,22 @@ static void note_away(struct flow_memory *memory, struct flow_delivery *d,
         missing > MISSING_MOST || !delivery_rare(memory, d))
         return;
     d->rare->away.at = d->next;
+    d->rare->away.alone = first == d->next;
     d->rare->away.pause_ns = segment->time_ns - d->progress_ns;
     d->rare->away.frame = segment->frame;
     d->rare->away.missing = missing;
     d->rare->away.id = segment->ip_id;
     d->rare->away.packets = (uint16_t)d->packets;
+}
+
+void delivery_segment_follows(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment)
+{
+    struct rare *rare = d->rare;
+
+    if (ids_missing(d, segment->ip_id, rare->away.id, rare->away.packets) == 0)
+        note_restart(&rare->path, rare->away.pause_ns, rare->away.frame, rare->away.missing);
+    rare->away.alone = false;
+    rare->away.missing = 0;
 }
 
 void delivery_segment_fills(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
@@ -116,8 +128,9 @@ RPCRDMA_RARE void delivery_segment_new(struct flow_memory *memory, struct flow_d
 {
     uint64_t first = position_of_seq(d, segment->seq);
 
-    if (first > d->next && d->through == d->next && segment->time_ns - d->progress_ns >= LONG_NS)
-        note_away(memory, d, segment);
+    if (d->through == d->next && segment->time_ns - d->progress_ns >= LONG_NS &&
+        (first > d->next || (first == d->next && back && back->sent_ns - d->progress_ns < LONG_NS)))
+        note_away(memory, d, segment, first);
     if (first != d->next) {
         if (d->rare && first + segment->len > d->next)
             d->rare->alone.end = 0;

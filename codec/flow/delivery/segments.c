@@ -460,6 +460,8 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     uint64_t through;
 
     count(memory, d, segment);
+    if (d->rare && d->rare->away.alone)
+        delivery_segment_follows(d, segment);
     if (segment->len > 0 && d->started &&
         (segment->time_ns - d->progress_ns >= SECOND || (d->rare && d->rare->alone.end != 0)))
         delivery_segment_new(memory, d, back, segment);

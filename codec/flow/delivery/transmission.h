@@ -273,6 +273,7 @@ struct rare {
         int64_t pause_ns;
         uint64_t frame;
         uint32_t missing; /* and so many packets of its sender's; 0: none. See restart.c */
+        bool alone;       /* nothing else is missing */
         uint16_t id, packets;
     } away;
     struct {
@@ -637,7 +638,8 @@ void delivery_segment_pays(struct rare *rare, const struct flow_delivery *back);
 /* So much new data follows, and its receiver has sent nothing since: spurious.again_size is not 0.
  */
 void delivery_segment_goes_on(struct flow_delivery *d, uint64_t bytes);
-/* ... or what was missing, at `first`. */
+/* ... or the next one behind that, rare->away.alone; or what was missing, at `first`. */
+void delivery_segment_follows(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment);
 void delivery_segment_fills(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
                             uint64_t first);
 /* blocks.c: what was sent has arrived in parts. */
