@@ -86,8 +86,24 @@ static void describe(GString *line, const struct rpcrdma_net_other *other)
     }
 }
 
-void others_collect(struct others *others, const struct rpcrdma_net *net)
+/* With fewer bytes a packet may have no room for a message's header, in a tunnel at least. */
+enum { SNAPLEN_ENOUGH = 256 };
+
+static uint32_t snaplen_of(const struct source *source)
 {
+    struct source_interface interface = {0};
+    uint32_t least = SNAPLEN_ENOUGH;
+
+    for (uint32_t i = 0; source_interface(source, i, &interface); i++)
+        if (interface.snaplen > 0 && interface.snaplen < least)
+            least = interface.snaplen;
+    return least < SNAPLEN_ENOUGH ? least : 0;
+}
+
+void others_collect(struct others *others, const struct rpcrdma_net *net,
+                    const struct source *source)
+{
+    others->snaplen = snaplen_of(source);
     others->stats = *rpcrdma_net_stats(net);
     others->n = rpcrdma_net_others(net, others->entry, OTHERS);
     others->n_unresolved = rpcrdma_net_unresolved(net, others->unresolved, OTHERS);

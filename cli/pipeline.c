@@ -361,7 +361,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
                           options_input(pipeline->options), options_and_others(pipeline->options),
                           pipeline->clock.frame);
     } else {
-        others_collect(&pipeline->others, rpcrdma_analyzer_net(own.analyzer));
+        others_collect(&pipeline->others, rpcrdma_analyzer_net(own.analyzer), own.source);
         pipeline->memory_limit += pipeline->others.stats.memory_limit;
         source_stats(own.source, &stats);
         pipeline->capture_lost_known = stats.dropped_known;

@@ -29,18 +29,22 @@ void pipeline_unusable(struct pipeline *pipeline, const char *format, ...)
 void say_nothing_found(const struct options *options, const struct others *others)
 {
     const struct rpcrdma_net_stats *stats = &others->stats;
-    char *text;
+    char *text, cut[80] = "";
 
     if (stats->packets == 0 && options->filter && options->filter[0]) {
         complain("%s%s: no packet matches the filter \"%s\"", options_input(options),
                  options_and_others(options), options->filter);
         return;
     }
+    if (others->snaplen > 0)
+        snprintf(cut, sizeof(cut),
+                 "; captured with a snap length of %" PRIu32 " bytes, which may be too few",
+                 others->snaplen);
     text = others_text(others);
-    complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s",
+    complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s%s",
              options_input(options), options_and_others(options), stats->packets,
              plural(stats->packets), stats->rdma,
-             stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "",
+             stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "", cut,
              text[0] ? "; not RDMA: " : "", text);
     g_free(text);
 }

@@ -142,7 +142,7 @@ static void say_nothing(const struct sanitize *s)
     uint64_t iwarp = s->track.dropped[DROP_IWARP];
     struct others others;
 
-    others_collect(&others, rpcrdma_analyzer_net(s->track.analyzer));
+    others_collect(&others, rpcrdma_analyzer_net(s->track.analyzer), s->source);
     if (!is_unread(s) && (iwarp == 0 || others.stats.rdma > iwarp))
         say_nothing_found(s->options, &others);
 }

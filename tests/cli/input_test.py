@@ -140,6 +140,18 @@ class Input(command.CommandTest):
             self.run_command('check', '-q', '-f', 'udp port 1', command.capture(), status=2)
             self.assertEqual(self.stderr, f'rpcrdma: {command.capture()}: no packet matches the filter "udp port 1"\n')
 
+    def test_snap_length(self):
+        """Of 68 bytes none is a message's: why nothing was found is said, where the file says it."""
+        for name in ('roce-nfs3-mini', 'iwarp-nfs3-mini'):
+            for length in (68, 262144):
+                path = self.file(b'', 'short.pcap')
+                command.pcap.write(path, [one._replace(data=one.data[:66]) for one in self.packets(name)])
+                with open(path, 'r+b') as file:
+                    file.seek(16)
+                    file.write(struct.pack('=I', length))
+                self.run_command('report', path, errors=1)
+                self.assertEqual('; captured with a snap length of 68 bytes, which may be too few; not RDMA: ' in self.stderr, length == 68)
+
     def test_what_there_was_instead(self):
         """Each packet that is no RDMA is counted by where its decoding ended."""
         ethernet = bytes(12)

@@ -62,7 +62,6 @@ bool report_server_held(const struct report_connection *c)
 bool report_held_again(const struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from = report_numbered(r, c->trouble->resent_from);
-
     const struct report_unanswered *own = from ? &from->trouble->unanswered[REPORT_FORWARD] : NULL;
 
     return from && c->trouble->resent_after_ns >= SECOND && closed_on_held(from) &&
