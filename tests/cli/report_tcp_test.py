@@ -80,13 +80,14 @@ class Joined(ConversationTest):
 
 
 class Missing(ConversationTest):
-    def away(self, missing, counts=True, filled=True):
+    def away(self, missing, counts=True, filled=True, before_ns=SECOND):
         """After 60 s the client's second Call passes, so many IP IDs behind its last packet, and then the first."""
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
             for _ in range(20):
                 c.null()
-            c.clock.now += 60 * SECOND
+                c.clock.now += before_ns
+            c.clock.now += 60 * SECOND - before_ns
             first = c.call(rule_talk.NULL)
             lost, _ = c.packets.pop(-2), c.packets.pop()
             second = c.call(rule_talk.NULL)
@@ -116,7 +117,8 @@ class Missing(ConversationTest):
             rules_iwarp.over_iwarp(c)
             for _ in range(20):
                 c.null()
-            c.clock.now += 60 * SECOND
+                c.clock.now += SECOND
+            c.clock.now += 59 * SECOND
             xid, at = c.call(rule_talk.NULL), len(c.packets) - 2
             c.clock.now += closes_ns
             c.talk.disconnect()
@@ -147,8 +149,10 @@ class Missing(ConversationTest):
         self.assertAlmostEqual(cause['cost_ns'], 60 * SECOND, delta=SECOND / 10)
 
     def test_not_so(self):
-        """It counts others, too; or few are missing, or they did not come again: they were not captured."""
+        """It counts others, too, or that is not known, as it was not seen for long before; or few are missing, or they did not come
+        again: they were not captured."""
         self.assertEqual([self.away(9, counts=False), self.away(1), self.away(9, filled=False)], [[], [], []])
+        self.assertEqual([len(self.away(9, before_ns=seconds * SECOND // 20)) for seconds in (1, 6, 8)], [0, 0, 1])
 
 
 class Ended(ConversationTest):

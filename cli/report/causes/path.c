@@ -288,7 +288,7 @@ static void lost_before(struct report *r, const struct report_connection *c, int
     struct report_cause *cause;
     char times[64] = "";
 
-    if (a->restarts == 0)
+    if (a->restarts == 0 || report_overtaken(r, c))
         return;
     cause = report_cause_add(r, lost_towards(known, end == report_server_end(&c->pub)),
                              CONFIDENCE_MEDIUM);
@@ -305,7 +305,8 @@ static void lost_before(struct report *r, const struct report_connection *c, int
                  who, report_seconds(a->restart_ns), times, (unsigned)a->restart_missing,
                  (unsigned)c->pub.number);
         snprintf(cause->against, sizeof(cause->against),
-                 "the sender may have had nothing to send for a part of that time");
+                 "the sender may have had nothing to send for a part of that time; or its IDs "
+                 "count what it sends to others, too");
         return;
     }
     snprintf(cause->text, sizeof(cause->text),

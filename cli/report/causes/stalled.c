@@ -39,6 +39,14 @@ bool report_stood_silent(const struct report_connection *c, int end)
            !c->large_lost[end];
 }
 
+/* What it sent in that time was lost: told of the way from it. */
+static bool sent_in_vain(const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path *from = &c->path[1 - end];
+
+    return from->restarts > 0 && time_less(c->path[end].silent_ns, from->restart_ns) < SECOND;
+}
+
 /* It was silent on the whole for so long that timers should have made the other end send again what
  * it had not answered, and they did not: no rule of what was lost has that time. */
 static void silent(struct report *r, const struct report_connection *c, int end)
@@ -49,7 +57,7 @@ static void silent(struct report *r, const struct report_connection *c, int end)
     const char *who = !known ? "receiver" : server ? "server" : "client";
     struct report_cause *cause;
 
-    if (!report_stood_silent(c, end))
+    if (!report_stood_silent(c, end) || sent_in_vain(c, end))
         return;
     cause = report_cause_add(r, CAUSE_STALLED, CONFIDENCE_MEDIUM);
     cause->of_server = known && server;

@@ -20,6 +20,7 @@ enum {
     MISSING_MOST = 64, /* as often as a timer ends until TCP gives up, and more */
 };
 #define TOGETHER_NS INT64_C(10000000)
+#define ID_UNIT_NS INT64_C(100000000)
 
 /* What a host joined may have been the largest, by a little. */
 static bool is_full(const struct flow_delivery *d, uint32_t size)
@@ -82,23 +83,46 @@ static uint32_t ids_missing(const struct flow_delivery *d, uint16_t id, uint16_t
     return (uint16_t)((uint16_t)(id - before) - (uint16_t)((uint16_t)d->packets - packets));
 }
 
+/* These IDs count what its sender sends to this end and nothing else, as far as that is known: none
+ * was missing before, for so long that one would have been at the rate of now. */
+static bool counts_alone(const struct flow_delivery *d, int64_t pause_ns, uint32_t missing)
+{
+    uint32_t since = (uint32_t)(d->progress_ns / ID_UNIT_NS) - d->id_since;
+
+    return origin_counts(d) && (uint16_t)(d->id - d->id_packets) == d->id_before &&
+           (int64_t)since * missing >= pause_ns / ID_UNIT_NS;
+}
+
+void delivery_segment_counted(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment)
+{
+    d->id_before = (uint16_t)(segment->ip_id - (uint16_t)d->packets);
+    d->id_since = (uint32_t)(segment->time_ns / ID_UNIT_NS);
+}
+
 static void note_away(struct flow_memory *memory, struct flow_delivery *d,
                       const struct rpcrdma_tcp_segment *segment, uint64_t first)
 {
     const struct transmission *newest = transmission_newest(d);
     uint32_t missing = ids_missing(d, segment->ip_id, d->id, d->id_packets);
+    int64_t pause_ns = segment->time_ns - d->progress_ns;
 
-    if (!origin_counts(d) || segment->ip_id == 0 || !newest ||
+    if (segment->ip_id == 0 || !newest || !counts_alone(d, pause_ns, missing) ||
         newest->last + 1 - newest->first > d->largest_payload || missing < MISSING_LEAST ||
         missing > MISSING_MOST || !delivery_rare(memory, d))
         return;
     d->rare->away.at = d->next;
     d->rare->away.alone = first == d->next;
-    d->rare->away.pause_ns = segment->time_ns - d->progress_ns;
+    d->rare->away.pause_ns = pause_ns;
     d->rare->away.frame = segment->frame;
     d->rare->away.missing = missing;
     d->rare->away.id = segment->ip_id;
     d->rare->away.packets = (uint16_t)d->packets;
+}
+
+static void was_away(struct flow_delivery *d, struct rare *rare)
+{
+    note_restart(&rare->path, rare->away.pause_ns, rare->away.frame, rare->away.missing);
+    d->id_before = (uint16_t)(d->id_before + rare->away.missing);
 }
 
 void delivery_segment_follows(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment)
@@ -106,7 +130,7 @@ void delivery_segment_follows(struct flow_delivery *d, const struct rpcrdma_tcp_
     struct rare *rare = d->rare;
 
     if (ids_missing(d, segment->ip_id, rare->away.id, rare->away.packets) == 0)
-        note_restart(&rare->path, rare->away.pause_ns, rare->away.frame, rare->away.missing);
+        was_away(d, rare);
     rare->away.alone = false;
     rare->away.missing = 0;
 }
@@ -118,7 +142,7 @@ void delivery_segment_fills(struct flow_delivery *d, const struct rpcrdma_tcp_se
     bool counts = ids_missing(d, segment->ip_id, rare->away.id, rare->away.packets) == 0;
 
     if (first == rare->away.at && counts)
-        note_restart(&rare->path, rare->away.pause_ns, rare->away.frame, rare->away.missing);
+        was_away(d, rare);
     rare->away.missing = 0;
 }
 

@@ -373,6 +373,8 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
     }
     if (end > d->next)
         new_bytes(memory, d, segment, first, end);
+    if (!d->id_known)
+        delivery_segment_counted(d, segment);
     origin_note(d, SEGMENT_KIND, segment->seq, segment->ip_id);
     if (d->id == segment->ip_id)
         d->id_packets = (uint16_t)d->packets;

@@ -339,7 +339,11 @@ struct flow_delivery {
     int64_t answered_ns;   /* when the latest answer passed that acknowledged more */
     union {
         uint64_t answer_next; /* responses: position expected */
-        uint16_t id_packets;  /* TCP: low bits of `packets` when the latest IP ID passed */
+        struct {              /* TCP: */
+            uint16_t id_packets; /* low bits of `packets` when the latest IP ID passed; */
+            uint16_t id_before;  /* the first ID less these: so it is while each packet passes */
+            uint32_t id_since;   /* ... since then, in units of ID_UNIT_NS */
+        };
     };
     uint64_t requests;     /* packets that were not seen before */
     struct two_taps *taps; /* NULL: there is one at most */
@@ -638,6 +642,8 @@ void delivery_segment_pays(struct rare *rare, const struct flow_delivery *back);
 /* So much new data follows, and its receiver has sent nothing since: spurious.again_size is not 0.
  */
 void delivery_segment_goes_on(struct flow_delivery *d, uint64_t bytes);
+/* Its IP ID is the first: those behind it are counted from here on. restart.c */
+void delivery_segment_counted(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment);
 /* ... or the next one behind that, rare->away.alone; or what was missing, at `first`. */
 void delivery_segment_follows(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment);
 void delivery_segment_fills(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
