@@ -141,6 +141,34 @@ class Missing(ConversationTest):
         self.assertEqual(self.alone(missing=0), [('connection-failed', 'medium')])
         self.assertEqual(self.alone(missing=0, closes_ns=20 * SECOND), [('unanswered', 'high')])
 
+    def silent(self, missing):
+        """A Reply is sent again without an Ack, until the client's next Call, 50 s later, which stands so many IP IDs behind its last
+        packet."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(20):
+                c.null()
+            c.packets.pop()
+            reply = c.packets[-1]
+            for after in (SECOND // 5, SECOND * 2 // 5, SECOND * 4 // 5):
+                c.clock.now += after
+                c.packets.append(reply._replace(time_ns=c.clock.tick()))
+            c.clock.now += 50 * SECOND
+            at = len(c.packets)
+            for _ in range(20):
+                c.null()
+            c.talk.disconnect()
+            number, client = 100, c.packets[0].data[26:30]
+            for i, one in enumerate(c.packets):
+                if one.data[26:30] == client:
+                    number += 1 + missing * (i == at)
+                    c.packets[i] = with_ip(one, number)
+        return [one['cause'] for one in self.report(talk)['causes']]
+
+    def test_sent_in_vain(self):
+        """Who sent packets meanwhile did not stand still."""
+        self.assertEqual([self.silent(missing) for missing in (0, 9)], [['stalled-end'], ['lost-to-server']])
+
     def test_missing(self):
         cause, = self.away(9)
         self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-server', 'medium'))

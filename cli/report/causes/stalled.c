@@ -39,12 +39,13 @@ bool report_stood_silent(const struct report_connection *c, int end)
            !c->large_lost[end];
 }
 
-/* What it sent in that time was lost: told of the way from it. */
+/* Its IP IDs show that it sent packets meanwhile, which were lost. */
 static bool sent_in_vain(const struct report_connection *c, int end)
 {
     const struct rpcrdma_path *from = &c->path[1 - end];
 
-    return from->restarts > 0 && time_less(c->path[end].silent_ns, from->restart_ns) < SECOND;
+    return c->has_path[1 - end] && from->restart_missing > 0 &&
+           from->restart_ns >= c->path[end].silent_ns / 10 * 9;
 }
 
 /* It was silent on the whole for so long that timers should have made the other end send again what

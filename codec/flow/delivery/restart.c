@@ -50,6 +50,8 @@ static bool came_together(const struct flow_delivery *d, uint32_t size)
 static void note_restart(struct rpcrdma_path *path, int64_t pause_ns, uint64_t frame,
                          uint32_t missing)
 {
+    if (path->restarts > 0 && path->restart_frame == frame)
+        return; /* it is known */
     path->restarts++;
     if (pause_ns <= path->restart_ns)
         return;
@@ -153,7 +155,7 @@ RPCRDMA_RARE void delivery_segment_new(struct flow_memory *memory, struct flow_d
     uint64_t first = position_of_seq(d, segment->seq);
 
     if (d->through == d->next && segment->time_ns - d->progress_ns >= LONG_NS &&
-        (first > d->next || (first == d->next && back && back->sent_ns - d->progress_ns < LONG_NS)))
+        (first > d->next || (first == d->next && back && back->progress_ns - d->progress_ns < LONG_NS)))
         note_away(memory, d, segment, first);
     if (first != d->next) {
         if (d->rare && first + segment->len > d->next)
