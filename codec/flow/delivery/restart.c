@@ -155,7 +155,8 @@ RPCRDMA_RARE void delivery_segment_new(struct flow_memory *memory, struct flow_d
     uint64_t first = position_of_seq(d, segment->seq);
 
     if (d->through == d->next && segment->time_ns - d->progress_ns >= LONG_NS &&
-        (first > d->next || (first == d->next && back && back->progress_ns - d->progress_ns < LONG_NS)))
+        (first > d->next ||
+         (first == d->next && back && back->progress_ns - d->progress_ns < LONG_NS)))
         note_away(memory, d, segment, first);
     if (first != d->next) {
         if (d->rare && first + segment->len > d->next)
