@@ -80,13 +80,16 @@ class Joined(ConversationTest):
 
 
 class Missing(ConversationTest):
-    def away(self, missing, counts=True, filled=True, before_ns=SECOND):
-        """After 60 s the client's second Call passes, so many IP IDs behind its last packet, and then the first."""
+    def away(self, missing, counts=True, filled=True, before_ns=SECOND, acks=0):
+        """After 60 s the client's second Call passes, so many IP IDs behind its last packet, and then the first. Meanwhile so many of
+        its Acks do."""
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
             for _ in range(20):
                 c.null()
                 c.clock.now += before_ns
+            for _ in range(acks):
+                c.talk.acknowledge(c.client)
             c.clock.now += 60 * SECOND - before_ns
             first = c.call(rule_talk.NULL)
             lost, _ = c.packets.pop(-2), c.packets.pop()
@@ -147,6 +150,7 @@ class Missing(ConversationTest):
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
             for _ in range(20):
+                c.clock.now += SECOND
                 c.null()
             c.packets.pop()
             reply = c.packets[-1]
@@ -178,8 +182,8 @@ class Missing(ConversationTest):
 
     def test_not_so(self):
         """It counts others, too, or that is not known, as it was not seen for long before; or few are missing, or they did not come
-        again: they were not captured."""
-        self.assertEqual([self.away(9, counts=False), self.away(1), self.away(9, filled=False)], [[], [], []])
+        again: they were not captured; or it was heard."""
+        self.assertEqual([self.away(9, counts=False), self.away(1), self.away(9, filled=False), self.away(9, acks=4)], [[], [], [], []])
         self.assertEqual([len(self.away(9, before_ns=seconds * SECOND // 20)) for seconds in (1, 6, 8)], [0, 0, 1])
 
 

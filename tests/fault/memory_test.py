@@ -178,7 +178,8 @@ def main():
                     print(f'{kind:<12} {" ".join(command)}, {most} MiB: {memory} MiB', flush=True)
                     if memory > most + BESIDES:
                         bad.append(f'{kind}: {command} takes {memory} MiB, not {most + BESIDES}')
-                    if status not in (0, 1):
+                    nothing = command == SLOWEST and kind == 'iwarp6'  # no RPC is in that: trace finds none
+                    if status not in ((2,) if nothing else (0, 1)):
                         bad.append(f'{kind}: {command}: status {status}')
                     with open(said, encoding='utf-8') as file:
                         text = file.read()

@@ -279,6 +279,13 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
                     : "the end that should have sent them may not have done so");
 }
 
+/* What IP IDs show: half of that was waited for what came again, or for its Acks. */
+static bool half_is_told(const struct rpcrdma_path *path, const struct rpcrdma_path *back)
+{
+    return path->restart_missing > 0 &&
+           time_plus(path->waited_ns, back->served_timeout_ns) >= path->restart_ns / 2;
+}
+
 /* Nothing of that came here, as how TCP goes on shows. */
 static void lost_before(struct report *r, const struct report_connection *c, int end)
 {
@@ -288,7 +295,7 @@ static void lost_before(struct report *r, const struct report_connection *c, int
     struct report_cause *cause;
     char times[64] = "";
 
-    if (a->restarts == 0 || report_overtaken(r, c))
+    if (a->restarts == 0 || report_overtaken(r, c) || half_is_told(a, &c->path[1 - end]))
         return;
     cause = report_cause_add(r, lost_towards(known, end == report_server_end(&c->pub)),
                              CONFIDENCE_MEDIUM);

@@ -15,7 +15,8 @@
  */
 
 enum {
-    AT_ONCE = 3, /* segments that came together before the pause */
+    AT_ONCE = 3,     /* segments that came together before the pause */
+    PASSED_MOST = 3, /* of a sender of which nothing passes: its latest, an Ack, the next */
     MISSING_LEAST = 4,
     MISSING_MOST = 64, /* as often as a timer ends until TCP gives up, and more */
 };
@@ -109,7 +110,8 @@ static void note_away(struct flow_memory *memory, struct flow_delivery *d,
     int64_t pause_ns = segment->time_ns - d->progress_ns;
 
     if (segment->ip_id == 0 || !newest || !counts_alone(d, pause_ns, missing) ||
-        newest->last + 1 - newest->first > d->largest_payload || missing < MISSING_LEAST ||
+        newest->last + 1 - newest->first > d->largest_payload ||
+        (uint16_t)((uint16_t)d->packets - d->id_packets) > PASSED_MOST || missing < MISSING_LEAST ||
         missing > MISSING_MOST || !delivery_rare(memory, d))
         return;
     d->rare->away.at = d->next;
