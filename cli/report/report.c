@@ -11,16 +11,47 @@ struct choice {
     double slow_ms; /* 0: not given */
 };
 
+/* What the report takes from the pipeline besides what its sink gets. */
+static void join(struct pipeline *pipeline, struct report *report)
+{
+    pipeline->op_context = report;
+    pipeline->op_done = report_op;
+    pipeline->op_done_unusual = true; /* what report_op tells of is */
+    pipeline->passes = report_passes;
+    pipeline->passes_context = report;
+    /* until report_copies wants no more: Ethernet has no places */
+    pipeline->passes_unlike = false;
+}
+
+/* Reads all, and shows it. to_file: what HTML is to replace stays as it was where nothing could be
+ * read. */
+static int read_and_show(struct report *report, const struct choice *choice, struct out *out,
+                         struct out *html, bool to_file)
+{
+    struct pipeline *pipeline = report->pipeline;
+    const struct rpcrdma_flow_sink sink = report_sink(report);
+    int status = kernel_end(report->kernel, pipeline_run(pipeline, &sink));
+
+    report_timeline_end(report);
+    report_decide(report);
+    report_complain(report);
+    if (pipeline->options->json)
+        report_json(report, out);
+    else if (!choice->html)
+        report_text(report, out);
+    if (choice->html && (pipeline->was_read || !to_file))
+        report_html(report, html);
+    return status;
+}
+
 /* point: NULL where there are none. */
 static int report_on(struct options *options, const struct choice *choice, const char *point)
 {
     struct output_file html = {0};
     struct out out;
-    struct pipeline pipeline = {
-        .options = options, .out = &out, .credits = true, .delivery = true, .op_done = report_op};
+    struct pipeline pipeline = {.options = options, .out = &out, .credits = true, .delivery = true};
     struct kernel *kernel = NULL;
     struct report *report = NULL;
-    /* that stays as it was where nothing could be read */
     bool to_file = choice->html && !output_standard(choice->html);
     int status = OPTIONS_GO_ON;
 
@@ -37,8 +68,6 @@ static int report_on(struct options *options, const struct choice *choice, const
     if (status == OPTIONS_GO_ON)
         status = begin_output(options, &out);
     if (status == OPTIONS_GO_ON) {
-        struct rpcrdma_flow_sink sink;
-
         report = report_new(&pipeline, options_memory(options, MEMORY_COMMAND) / (kernel ? 2 : 1));
         report->slow_told = choice->slow_ms > 0;
         if (report->slow_told)
@@ -46,25 +75,10 @@ static int report_on(struct options *options, const struct choice *choice, const
         report->kernel = kernel;
         report->point = point;
         report->timeline = choice->html != NULL;
-        sink = report_sink(report);
-        pipeline.op_context = report;
-        pipeline.op_done_unusual = true; /* what report_op tells of is */
-        pipeline.passes = report_passes;
-        pipeline.passes_context = report;
-        pipeline.passes_unlike =
-            false; /* until report_copies wants no more: Ethernet has no places */
+        join(&pipeline, report);
         pipeline.problems = g_ptr_array_new_with_free_func(g_free);
         pipeline.doubts = g_ptr_array_new_with_free_func(g_free);
-        status = kernel_end(kernel, pipeline_run(&pipeline, &sink));
-        report_timeline_end(report);
-        report_decide(report);
-        report_complain(report);
-        if (options->json)
-            report_json(report, &out);
-        else if (!choice->html)
-            report_text(report, &out);
-        if (choice->html && (pipeline.was_read || !to_file))
-            report_html(report, html.out);
+        status = read_and_show(report, choice, &out, html.out, to_file);
         status = end_output(&out, output_file_close(&html, status));
     }
     report_free(report);
