@@ -482,6 +482,7 @@ class Missing(CommandTest):
             cause, = self.causes_of(say)
             self.assertEqual(cause['cause'], 'capture-incomplete' if there else 'unanswered')
             self.assertEqual('cut short' in cause['text'], there, cause['text'])
+            self.assertEqual('a larger snap length' in cause.get('against', ''), there)
 
 
 if __name__ == '__main__':

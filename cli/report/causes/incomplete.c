@@ -173,7 +173,8 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
              : began_late(r, lacks) ? "what came before is not known; nothing is missing since"
              : lacks->gaps == 0 && lacks->unheard > 0
                  ? "begin to capture both directions at the same time"
-                 : "capture with rpcrdma capture --slice, or a larger buffer (-B)");
+             : cut > 0 ? "capture with a larger snap length (-s), or with rpcrdma capture --slice"
+                       : "capture with rpcrdma capture --slice, or a larger buffer (-B)");
 }
 
 /* Where there was never a connection, that is what is wrong. */
