@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* What cli/source/formats/file.h has of it; that reads just these four bytes. */
-#define RPCRDMA_CLI_SOURCE_FILE_H
-#define RPCRDMA_CLI_SOURCE_SKIM_H
+#define RPCRDMA_CLI_SOURCE_FORMATS_FILE_H
+#define RPCRDMA_CLI_SOURCE_BYTES_SKIM_H
 enum { SOURCE_MAX_PACKET = 1024 * 1024 };
 
 /*@
