@@ -134,6 +134,33 @@ class Large(ConversationTest):
         names = [one['cause'] for one in self.hangs(self.lost_read, 1, times=1, first=lambda c: c.read((DATA,)))['causes']]
         self.assertNotIn('mtu-black-hole', names)
 
+    def begins_stuck(self, times):
+        """A Reply does not arrive. The Call comes again on another connection, where large packets come so often in vain at first."""
+        def talk(c, _):
+            c.null()
+            chunk, xid = c.memory.chunk(DATA), c.xid + 100
+            c.read_call(DATA, xid=xid, write=[chunk])
+            c.reply(xid, c.read_results(DATA), write=[c.push(chunk, rule_talk.data(DATA))])
+            c.packets.pop()
+            self.again(c, c.packets[-1:], 6)
+            c.talk.disconnect()
+            one = c.beside(2)
+            one.xid = xid
+            chunk = one.memory.chunk(DATA)
+            one.read_call(DATA, xid=xid, write=[chunk])
+            before = len(c.packets)
+            returned = one.push(chunk, rule_talk.data(DATA))
+            ack = c.packets.pop()
+            self.again(one, c.packets[before:], times)
+            c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            one.reply(xid, one.read_results(DATA), write=[returned])
+            one.null()
+        cause, = [one for one in self.report(talk)['causes'] if one['cause'] == 'connection-failed']
+        return cause['confidence'], 'large packets came in vain at first' in cause.get('against', '')
+
+    def test_began_stuck(self):
+        self.assertEqual([self.begins_stuck(times) for times in (0, 4)], [('high', False), ('medium', True)])
+
     def test_not_their_size(self):
         """Once, or a few times; and where large ones arrive on another connection meanwhile."""
         for arguments in ({'n': 1}, {'n': 3, 'times': 1}):

@@ -81,6 +81,13 @@ static bool came_smaller(const struct report_connection *c, int to_server)
     return large_stuck(c, to_server) && c->path[end_of(c, to_server)].small_size > 0;
 }
 
+bool report_began_stuck(const struct report_connection *c)
+{
+    return (large_stuck(c, 0) || large_stuck(c, 1)) && c->pub.life.established_frame > 0 &&
+           c->answers.first_ns > 0 &&
+           time_less(c->answers.first_ns, c->pub.life.established_ns) >= SECOND;
+}
+
 /* The one before shows it, and on this one large ones came in vain until the way took them. */
 static bool held_behind(const struct report *r, const struct report_connection *c, int to_server)
 {
