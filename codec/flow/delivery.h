@@ -197,9 +197,9 @@ struct rpcrdma_path {
 
     /* TCP: the longest time of a second or more without anything new, behind which its sender began
      * anew with one segment, and awaited the acknowledgement, as when its timer ended: what it sent
-     * meanwhile was lost before the place of capture. How often that was so, and that segment. Or
-     * so many packets that its sender counted meanwhile (IP ID) did not pass, and what comes first
-     * of what they had came again behind it. 0: that is not how it is known */
+     * meanwhile was lost before the place of capture. How often that was so, and that segment.
+     * restart_missing: IP IDs show it instead, so many packets that its sender counted meanwhile
+     * and that did not pass; 0: they do not */
     uint64_t restarts;
     int64_t restart_ns;
     uint64_t restart_frame;

@@ -25,6 +25,21 @@ def pass_by(c, ns):
     c.clock.now += ns - ns // 2
 
 
+def write_with_pause(c, nap_ns, delayed_ns):
+    """A WRITE in the end, over TCP: for so long nothing comes of what the server reads, then one segment, and the others so long behind
+    it. Returns the places of its large segments."""
+    for _ in range(4):
+        c.null()
+    before = len(c.packets)
+    c.write((16384,))
+    c.talk.disconnect()
+    large = [at for at, one in enumerate(c.packets) if at > before and len(one.data) > 1000]
+    for at in range(large[8], len(c.packets)):
+        after_ns = nap_ns + delayed_ns * (at > large[8])
+        c.packets[at] = c.packets[at]._replace(time_ns=c.packets[at].time_ns + after_ns)
+    return large
+
+
 class ConversationTest(CommandTest):
     def captured(self, talk):
         """The path of a capture of it. talk: a function of a rule_talk.Conversation, and of True."""

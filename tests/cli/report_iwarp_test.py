@@ -4,7 +4,7 @@ import json
 import struct
 import unittest
 
-from conversation import ConversationTest
+from conversation import ConversationTest, write_with_pause
 from iwarp_talk import ACK, FIN, RST, IwarpTalk
 import roce
 import rule_talk
@@ -396,15 +396,7 @@ class Restart(ConversationTest):
         """So long nothing comes of what the server reads. Then one segment comes, and the others behind its Ack, or at once."""
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
-            for _ in range(4):
-                c.null()
-            before = len(c.packets)
-            c.write((16384,))
-            c.talk.disconnect()
-            large = [at for at, one in enumerate(c.packets) if at > before and len(one.data) > 1000]
-            for at in range(large[8], len(c.packets)):
-                after_ns = nap_ns + delayed_ns * (at > large[8])
-                c.packets[at] = c.packets[at]._replace(time_ns=c.packets[at].time_ns + after_ns)
+            large = write_with_pause(c, nap_ns, delayed_ns)
             if not alone:
                 del c.packets[large[8] + 1]
         return self.report(talk)['causes']

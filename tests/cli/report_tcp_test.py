@@ -4,7 +4,7 @@ import json
 import struct
 import unittest
 
-from conversation import ConversationTest
+from conversation import ConversationTest, write_with_pause
 from iwarp_talk import ACK, RST, IwarpTalk
 import roce
 import rule_talk
@@ -22,6 +22,16 @@ def with_ip(packet, ip_id):
     return packet._replace(data=data, length=len(data))
 
 
+def count(c, more):
+    """The client's packets so far have IP IDs, each more(its place) and one behind the one before."""
+    number, client = 100, c.packets[0].data[26:30]
+    for i, one in enumerate(c.packets):
+        number += more(i)
+        if one.data[26:30] == client:
+            number += 1
+            c.packets[i] = with_ip(one, number)
+
+
 def joined(packets):
     return with_ip(packets[0]._replace(data=packets[0].data + b''.join(one.data[HEADERS:] for one in packets[1:])), 0)
 
@@ -31,15 +41,7 @@ class Joined(ConversationTest):
         """Data that the server reads comes, and after 20 s one segment alone, which is acknowledged before the others come."""
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
-            for _ in range(4):
-                c.null()
-            before = len(c.packets)
-            c.write((16384,))
-            c.talk.disconnect()
-            large = [at for at, one in enumerate(c.packets) if at > before and len(one.data) > 1000]
-            for at in range(large[8], len(c.packets)):
-                after_ns = 20 * SECOND + 40 * MS * (at > large[8])
-                c.packets[at] = c.packets[at]._replace(time_ns=c.packets[at].time_ns + after_ns)
+            large = write_with_pause(c, 20 * SECOND, 40 * MS)
             if join:
                 c.packets[large[0]:large[7] + 1] = [joined([c.packets[at] for at in large[:8]])]
         return self.report(talk)['causes']
@@ -80,7 +82,7 @@ class Joined(ConversationTest):
 
 
 class Missing(ConversationTest):
-    def away(self, missing, counts=True, filled=True, before_ns=SECOND, acks=0):
+    def away(self, missing, counts=True, filled=True, before_ns=SECOND, acks=0, earlier=0):
         """After 60 s the client's second Call passes, so many IP IDs behind its last packet, and then the first. Meanwhile so many of
         its Acks do."""
         def talk(c, _):
@@ -106,11 +108,7 @@ class Missing(ConversationTest):
             for _ in range(20):
                 c.null()
             c.talk.disconnect()
-            number, client = 100, c.packets[0].data[26:30]
-            for i, one in enumerate(c.packets):
-                if one.data[26:30] == client:
-                    number += 1 + missing * (i == at) + 3 * (not counts and i > at)
-                    c.packets[i] = with_ip(one, number)
+            count(c, lambda i: missing * (i == at) + 3 * (not counts and i > at) + earlier * (i == at // 2))
         return [one for one in self.report(talk)['causes'] if 'IP ID' in one['text']]
 
     def alone(self, missing=9, closes_ns=100 * MS):
@@ -126,11 +124,7 @@ class Missing(ConversationTest):
             c.clock.now += closes_ns
             c.talk.disconnect()
             c.clock.now += 30 * SECOND
-            number, client = 100, c.packets[0].data[26:30]
-            for i, one in enumerate(c.packets):
-                if one.data[26:30] == client:
-                    number += 1 + missing * (i == at)
-                    c.packets[i] = with_ip(one, number)
+            count(c, lambda i: missing * (i == at))
             c = c.beside(2)
             c.talk = IwarpTalk(c.packets, c.client, c.server, c.clock)
             for _ in range(20):
@@ -162,11 +156,7 @@ class Missing(ConversationTest):
             for _ in range(20):
                 c.null()
             c.talk.disconnect()
-            number, client = 100, c.packets[0].data[26:30]
-            for i, one in enumerate(c.packets):
-                if one.data[26:30] == client:
-                    number += 1 + missing * (i == at)
-                    c.packets[i] = with_ip(one, number)
+            count(c, lambda i: missing * (i == at))
         return [one['cause'] for one in self.report(talk)['causes']]
 
     def test_sent_in_vain(self):
@@ -184,6 +174,7 @@ class Missing(ConversationTest):
         """It counts others, too, or that is not known, as it was not seen for long before; or few are missing, or they did not come
         again: they were not captured; or it was heard."""
         self.assertEqual([self.away(9, counts=False), self.away(1), self.away(9, filled=False), self.away(9, acks=4)], [[], [], [], []])
+        self.assertEqual([len(self.away(9, earlier=ids)) for ids in (0, 2)], [1, 0])
         self.assertEqual([len(self.away(9, before_ns=seconds * SECOND // 20)) for seconds in (1, 6, 8)], [0, 0, 1])
 
 
