@@ -191,8 +191,7 @@ static void doubt_directions(const struct pipeline *pipeline)
     if (acks > 0)
         snprintf(of_acks, sizeof(of_acks), "%" PRIu64 " Ack%s", acks, plural(acks));
     if (replies > 0)
-        snprintf(of_replies, sizeof(of_replies), "%" PRIu64 " Repl%s", replies,
-                 replies == 1 ? "y" : "ies");
+        snprintf(of_replies, sizeof(of_replies), "%" PRIu64 " Repl%s", replies, plural_y(replies));
     doubt(pipeline, pipeline->doubts,
           "%s%s%s pass%s before what %s, by up to %.3f ms: the clocks of the two directions, from "
           "two ports or hosts, differ by that and more, and lengths of time from one to the other "

@@ -10,4 +10,10 @@ static inline const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
+/* The end of "Reply": "1 Reply", "2 Replies". */
+static inline const char *plural_y(uint64_t n)
+{
+    return n == 1 ? "y" : "ies";
+}
+
 #endif

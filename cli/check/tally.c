@@ -170,7 +170,7 @@ char *tally_reason(const struct tally *tally, unsigned bit)
                                n, of, plural(of));
     case NEED_CALL:
         return g_strdup_printf("no Call in the capture of %" G_GUINT64_FORMAT " Repl%s", n,
-                               n == 1 ? "y" : "ies");
+                               plural_y(n));
     case NEED_EVERY:
         return g_strdup_printf("%" G_GUINT64_FORMAT " gap%s in the capture", n, plural(n));
     default:

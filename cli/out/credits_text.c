@@ -51,12 +51,6 @@ static void put_seconds(struct out *out, int64_t ns)
     out_format(out, "%.6f", (double)ns / 1e9);
 }
 
-/* The end of "Reply". */
-static const char *replies(uint64_t n)
-{
-    return n == 1 ? "y" : "ies";
-}
-
 static void put_counts(struct out *out, const struct rpcrdma_credit_result *r)
 {
     uint64_t no_call = r->earlier + r->stray;
@@ -65,16 +59,16 @@ static void put_counts(struct out *out, const struct rpcrdma_credit_result *r)
         out_format(out, "    %" PRIu64 " message%s", r->messages, plural(r->messages));
     else
         out_format(out, "    %" PRIu64 " Call%s, %" PRIu64 " Repl%s, %" PRIu64 " unanswered",
-                   r->calls, plural(r->calls), r->replies, replies(r->replies), r->unanswered);
+                   r->calls, plural(r->calls), r->replies, plural_y(r->replies), r->unanswered);
     if (r->undelivered > 0)
         out_format(out, " (%" PRIu64 " of them: the Reply was never delivered)", r->undelivered);
     if (r->retransmitted > 0)
         out_format(out, ", %" PRIu64 " retransmitted", r->retransmitted);
     if (no_call > 0)
         out_format(out, ", %" PRIu64 " Repl%s whose Call was not captured", no_call,
-                   replies(no_call));
+                   plural_y(no_call));
     if (r->missed > 0)
-        out_format(out, ", %" PRIu64 " Repl%s not captured", r->missed, replies(r->missed));
+        out_format(out, ", %" PRIu64 " Repl%s not captured", r->missed, plural_y(r->missed));
     if (r->counting && r->remaining_known)
         out_format(out, ", %" PRId64 " more allowed, at least %" PRId64, r->remaining_last,
                    r->remaining_min);

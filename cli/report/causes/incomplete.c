@@ -158,7 +158,7 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
         snprintf(cause->text, sizeof(cause->text),
                  "The capture is incomplete: %" PRIu64 " Repl%s without Call, from %.3f s into the "
                  "capture on: what the client sent is missing.%s",
-                 r->no_call, r->no_call == 1 ? "y" : "ies",
+                 r->no_call, plural_y(r->no_call),
                  report_seconds(r->no_call_since_ns - r->pipeline->clock.start_ns), behind);
     else
         snprintf(cause->text, sizeof(cause->text),
@@ -166,7 +166,7 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
                  " Repl%s without Call.%s%s%s",
                  lacks->one_way ? "one direction only; " : "", n, cut > 0 ? "message" : "gap",
                  plural(n), cut > 0 ? "cut short" : "in what was sent", r->no_call,
-                 r->no_call == 1 ? "y" : "ies", without, before, behind);
+                 plural_y(r->no_call), without, before, behind);
     snprintf(cause->against, sizeof(cause->against), "%s",
              lacks->one_way || (calls_lack(r) && lacks->gaps + calls == 0)
                  ? "capture both directions, at one port or at the host"

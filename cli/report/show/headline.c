@@ -84,7 +84,7 @@ static void healthy(const struct report *r, char *text, size_t size)
 
     if (r->no_call > 0)
         snprintf(no_call, sizeof(no_call), ", %" PRIu64 " Repl%s without Call", r->no_call,
-                 r->no_call == 1 ? "y" : "ies");
+                 plural_y(r->no_call));
     tell_flaws(r, loss, congestion, credits);
     report_beside(r, beside);
     tell_locks(r, locks);

@@ -102,7 +102,7 @@ void report_lack(const struct report *r, int which, char text[REPORT_LACK])
         snprintf(text, REPORT_LACK,
                  "%" PRIu64 " gap%s, %" PRIu64 " Repl%s without Call, %" PRIu64
                  " message%s cut short",
-                 gaps, plural(gaps), r->no_call, r->no_call == 1 ? "y" : "ies", cut, plural(cut));
+                 gaps, plural(gaps), r->no_call, plural_y(r->no_call), cut, plural(cut));
     else if (which == REPORT_LACKS_STATUSES && r->nfs_uncaptured > 0)
         snprintf(text, REPORT_LACK,
                  "of %" PRIu64 " of %" PRIu64 " NFS Replies not captured: failures cannot be seen",
