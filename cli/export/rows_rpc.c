@@ -192,6 +192,19 @@ static void put_times(struct row *row, const struct rpcrdma_transaction *t)
         row_text(row, COLUMN_RPCS_stalled_by, transaction_stall_name(t->stalled_by));
 }
 
+static void put_slots(struct row *row, const struct rpcrdma_transaction *t)
+{
+    if (!t->has_slot)
+        return;
+    row_int(row, COLUMN_RPCS_slot, t->slot);
+    if (t->slots_in_use > 0)
+        row_int(row, COLUMN_RPCS_slots_in_use, t->slots_in_use);
+    if (t->slots > 0)
+        row_int(row, COLUMN_RPCS_slots, t->slots);
+    if (t->slots_full_ns > 0)
+        row_int(row, COLUMN_RPCS_slots_full_ns, t->slots_full_ns);
+}
+
 struct rpc_texts {
     char client[ADDRESS_SIZE], server[ADDRESS_SIZE], name[TRANSACTION_NAME];
     char handle[2 * NFS_HANDLE], path[NFS_PATH];
@@ -273,6 +286,7 @@ static void put_rpc(struct rows *rows, const struct rpc *rpc, int64_t id)
     }
     if (t->has_credits)
         row_int(row, COLUMN_RPCS_credits_granted, t->credits_granted);
+    put_slots(row, t);
     put_status(row, rpc);
     put_file(row, rpc, &texts);
     if (t->call_frame)

@@ -20,7 +20,7 @@ enum { PATIENCE_MS = 10000 }; /* where another program has it locked */
 enum { APPLICATION = 0x52704472 }; /* "RpDr": what file(1) and `PRAGMA application_id` show */
 
 /* Of the tables: PRAGMA user_version. */
-#define SCHEMA 7
+#define SCHEMA 8
 #define SET_SCHEMA "PRAGMA user_version = " G_STRINGIFY(SCHEMA)
 
 const struct sqlite_calls *sqlite_lib;

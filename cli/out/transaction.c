@@ -251,6 +251,19 @@ static void json_name(struct json *json, const struct rpcrdma_transaction *t)
     json_close(json, ']');
 }
 
+static void json_slots(struct json *json, const struct rpcrdma_transaction *t)
+{
+    if (!t->has_slot)
+        return;
+    json_key(json, KEY(slot)), json_u64(json, t->slot);
+    if (t->slots_in_use > 0)
+        json_key(json, KEY(slots_in_use)), json_u64(json, t->slots_in_use);
+    if (t->slots > 0)
+        json_key(json, KEY(slots)), json_u64(json, t->slots);
+    if (t->slots_full_ns > 0)
+        json_key(json, KEY(slots_full_ns)), json_i64(json, t->slots_full_ns);
+}
+
 static void json_file(struct json *json, const struct rpcrdma_transaction *t,
                       const struct transaction_file *file)
 {
@@ -343,6 +356,7 @@ void transaction_file_json(struct view *view, const struct rpcrdma_transaction *
     json_key(json, KEY(retransmitted)), json_bool(json, t->retransmitted);
     if (t->has_credits)
         json_key(json, KEY(credits_granted)), json_u64(json, t->credits_granted);
+    json_slots(json, t);
     view_json_findings(json, t->findings, t->n_findings,
                        t->call_frame ? t->call_frame : t->reply_frame);
     json_close(json, '}');

@@ -204,6 +204,18 @@ struct report_begun {
     int64_t first_ns, last_ns; /* when they were sent */
 };
 
+/* Times of RPCRDMA_CREDIT_LONG_NS and more in which all slots of the session were in use, by the
+ * Calls of this connection that took the last one. */
+struct report_full {
+    uint64_t times,
+        hung; /* hung: of these, of a second and more: nothing was answered for so long */
+    int64_t ns, hung_ns;
+    int64_t way_ns, latency_ns; /* of these Calls: on the way, both ways; and in all */
+    int64_t longest_ns;         /* of those that are not hung; ... */
+    uint64_t frame;             /* ... its Call */
+    uint32_t slots, asked;      /* of the latest: see struct rpcrdma_transaction */
+};
+
 /* What most connections have nothing of. */
 struct report_trouble {
     uint64_t resent;                          /* Calls that were sent before on another one */
@@ -248,6 +260,7 @@ struct report_trouble {
     /* the latest for half of which no other Reply passed: since when it may have been sent, and
      * when it passed */
     struct report_period held;
+    struct report_full full;
 };
 
 /* A Call that waits for so long waits longer than those that were answered. */

@@ -69,6 +69,7 @@ void report_flaws_add(struct report_flaws *sum, const struct report_connection *
         sum->cnps += path->cnps;
     }
     sum->at_limit += c->at_limit;
+    sum->slots_full += c->trouble->full.times;
 }
 
 struct report_flaws report_flaws(const struct report *r)

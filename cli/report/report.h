@@ -38,6 +38,7 @@ struct report_rpc {
 struct report_flaws {
     bool known; /* else there are more connections than are kept */
     uint64_t retransmitted, lost, at_limit;
+    uint64_t slots_full;   /* times in which all slots of a session were in use, 1 ms and more */
     uint64_t marked, cnps; /* ECN: congestion experienced; RoCEv2: that less be sent */
 };
 
@@ -77,6 +78,7 @@ enum report_cause_id {
     CAUSE_CONNECTION_REFUSED,
     CAUSE_RECONNECT_STORM,
     CAUSE_CREDITS,
+    CAUSE_SLOTS, /* of an NFSv4.1 session */
     CAUSE_DELAY,
     CAUSE_TRANSFER,
     CAUSE_SERVER,

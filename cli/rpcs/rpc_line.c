@@ -191,6 +191,19 @@ static void fill_times(struct filter *f, const struct rpcrdma_transaction *t)
     }
 }
 
+static void fill_slots(struct filter *f, const struct rpcrdma_transaction *t)
+{
+    if (!t->has_slot)
+        return;
+    number(f, RPCRDMA_FIELD_RPCS_SLOT, t->slot);
+    if (t->slots_in_use > 0)
+        number(f, RPCRDMA_FIELD_RPCS_SLOTS_IN_USE, t->slots_in_use);
+    if (t->slots > 0)
+        number(f, RPCRDMA_FIELD_RPCS_SLOTS, t->slots);
+    if (t->slots_full_ns > 0)
+        filter_signed(f, RPCRDMA_FIELD_RPCS_SLOTS_FULL, t->slots_full_ns);
+}
+
 bool rpc_matches(struct filter *f, const struct rpc *rpc)
 {
     const struct rpcrdma_transaction *t = rpc->transaction;
@@ -234,6 +247,7 @@ bool rpc_matches(struct filter *f, const struct rpc *rpc)
     number(f, RPCRDMA_FIELD_RPCS_RETRANSMITTED, t->retransmitted);
     if (t->has_credits)
         number(f, RPCRDMA_FIELD_RPCS_CREDITS_GRANTED, t->credits_granted);
+    fill_slots(f, t);
     fill_file(f, rpc);
     filter_findings(f, t->findings, t->n_findings);
     return filter_match(f);

@@ -145,6 +145,13 @@ struct rpcrdma_transaction {
     const struct rpcrdma_finding *findings;
     size_t n_findings;
     uint64_t tag; /* what the sink's `payload_stream` set it to; else 0 */
+    /* A Call of NFSv4.1 and later with SEQUENCE (RFC 8881 section 2.10.6.1), not a callback: */
+    bool has_slot;
+    uint32_t slot;         /* its number; of the session's: */
+    uint32_t slots_in_use; /* by Calls seen, this one included; 0: of too many sessions or slots */
+    uint32_t slots;        /* that the server granted when the Call passed; 0: not known */
+    uint32_t slots_asked;  /* by the client, in CREATE_SESSION; 0: not captured */
+    int64_t slots_full_ns; /* it took the last: until one was free again; 0: it did not */
 };
 
 /* Which chunk of a Call. */

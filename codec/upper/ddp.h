@@ -41,6 +41,7 @@ struct rpcrdma_ddp {
     uint64_t session[2]; /* its name, in two words */
     uint32_t seqid, slot, highest;
     uint32_t slot_off;
+    uint32_t slots_asked; /* by CREATE_SESSION: ca_maxrequests of the fore channel; 0: not read */
 };
 
 /* A Call that is no COMPOUND. rpc: its decoded header; data, caplen, len, reduction: as in

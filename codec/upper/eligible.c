@@ -129,6 +129,18 @@ static void read_slot(const struct rpcrdma_compound *it, uint32_t off, struct rp
     out->has_slot = c.status == RPCRDMA_OK;
 }
 
+/* clientid, sequence, flags; of the fore channel: padding, three sizes, operations, requests. */
+static uint32_t requests_of(const struct rpcrdma_compound *it, uint32_t off)
+{
+    struct rpcrdma_cursor c = it->xdr.in;
+    uint32_t n;
+
+    c.off = off + 4;
+    rpcrdma_cursor_take(&c, 8 + 4 + 4 + 5 * 4, "what comes before the requests");
+    n = rpcrdma_cursor_be32(&c, "requests");
+    return c.status == RPCRDMA_OK ? n : 0;
+}
+
 /* READ, READ_PLUS: stateid, offset, count. READDIR: cookie, verifier, how much of names, of all. */
 static uint32_t count_of(const struct rpcrdma_compound *it, const struct rpcrdma_operation *op,
                          struct rpcrdma_ddp *out)
@@ -180,6 +192,9 @@ void rpcrdma_ddp_operation(const struct rpcrdma_compound *it, const struct rpcrd
     case OP_READ_PLUS:
         out->tolerated++;
         want(out, count_of(it, op, out));
+        break;
+    case OP_CREATE_SESSION:
+        out->slots_asked = requests_of(it, op->off);
         break;
     case OP_READDIR:
         out->read_bytes += count_of(it, op, out);

@@ -15,6 +15,7 @@ static const char *const befell[N_CAUSES] = {
     [CAUSE_LOST_TO_CLIENT] = "lost packets or Acks towards the client",
     [CAUSE_RECONNECT_STORM] = "broke again and again",
     [CAUSE_CREDITS] = "ran out of credits",
+    [CAUSE_SLOTS] = "ran out of session slots",
     [CAUSE_DELAY] = "were delayed",
     [CAUSE_TRANSFER] = "moved data slowly",
     [CAUSE_THRESHOLD] = "have a small inline threshold",

@@ -21,6 +21,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_CONNECTION_REFUSED] = "connection-refused",
     [CAUSE_RECONNECT_STORM] = "reconnect-storm",
     [CAUSE_CREDITS] = "few-credits",
+    [CAUSE_SLOTS] = "few-slots",
     [CAUSE_DELAY] = "delay",
     [CAUSE_TRANSFER] = "slow-transfer",
     [CAUSE_SERVER] = "slow-server",
@@ -86,6 +87,7 @@ static void causes_of(struct report *r, const struct report_connection *c)
     causes_of_time(r, c);
     causes_of_stalls(r, c);
     causes_of_credits(r, c);
+    causes_of_slots(r, c);
     causes_of_calls(r, c);
     causes_of_threshold(r, c);
     r->about = NULL;

@@ -18,6 +18,10 @@ struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
 /* credits.c: it ran out of credits; its inline threshold is small */
 void causes_of_credits(struct report *r, const struct report_connection *c);
 void causes_of_threshold(struct report *r, const struct report_connection *c);
+/* slots.c: its session ran out of slots */
+void causes_of_slots(struct report *r, const struct report_connection *c);
+/* credits.c: how long at least one RPC of 200 ms or more, or of --slow, waited for the server */
+int64_t report_server_slow_ns(const struct report_connection *c);
 
 /* incomplete.c: the capture lacks packets or a direction, or --max-memory was reached; whether a
  * capture without causes is undecided. Behind the rules that find causes. */

@@ -23,6 +23,7 @@ static bool by_order(const struct report_cause *cause)
         [CAUSE_CLIENT_RESTARTED] = true,
         [CAUSE_RECONNECT_STORM] = true,
         [CAUSE_CREDITS] = true,
+        [CAUSE_SLOTS] = true,
         [CAUSE_DELAY] = true,
         [CAUSE_TRANSFER] = true,
         [CAUSE_SERVER] = true,
@@ -115,7 +116,7 @@ static void doubt(const struct report *r, struct report_cause *cause)
     bool lost = cause->id == CAUSE_LOST_TO_SERVER || cause->id == CAUSE_LOST_TO_CLIENT ||
                 cause->id == CAUSE_LOST;
 
-    if (!lost && cause->id != CAUSE_CREDITS)
+    if (!lost && cause->id != CAUSE_CREDITS && cause->id != CAUSE_SLOTS)
         return;
     cause->confidence =
         lost && cause->confidence == CONFIDENCE_HIGH ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;

@@ -24,8 +24,7 @@ static bool acks_miss(const struct rpcrdma_credit_result *credit)
     return credit->unacked > 0 && credit->unacked * SHARE >= credit->stalls.count;
 }
 
-/* How long at least one RPC of 200 ms or more, or of --slow, waited for the server. */
-static int64_t server_slow_ns(const struct report_connection *c)
+int64_t report_server_slow_ns(const struct report_connection *c)
 {
     return MAX(report_periods_ns(&c->trouble->slow_own[true].periods),
                report_periods_ns(&c->trouble->slow_often.periods));
@@ -40,7 +39,7 @@ void causes_of_credits(struct report *r, const struct report_connection *c)
     uint64_t at_limit_ns = credit->at_limit_ns - MIN(stalls->hung_ns, credit->at_limit_ns);
     uint64_t busy_ns = credit->busy_ns - MIN(stalls->hung_ns, credit->busy_ns);
     bool few = credit->limit.known && credit->limit.last <= FEW;
-    int64_t slow_ns = time_less(server_slow_ns(c), (int64_t)stalls->hung_ns);
+    int64_t slow_ns = time_less(report_server_slow_ns(c), (int64_t)stalls->hung_ns);
     bool slow = slow_ns > 0 && (uint64_t)slow_ns >= at_limit_ns / 2;
     uint64_t longer = least ? credit->least_longer : stalls->longer - stalls->hung;
     char hung[80] = "";

@@ -38,6 +38,8 @@ void report_served(struct report *r, const struct rpcrdma_connection *c,
 
 /* tally.c: what its connection is known by */
 void report_note_connection(struct report *r, const struct rpcrdma_transaction *t);
+/* slots.c: it took the last slot of its session */
+void report_note_full(struct report_tally *tally, const struct rpcrdma_transaction *t);
 /* pauses.c: none of the client's Calls was answered in that time */
 void report_pause(struct report_pauses *pauses, int64_t since_ns, int64_t until_ns);
 

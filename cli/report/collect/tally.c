@@ -347,6 +347,8 @@ void report_note_connection(struct report *r, const struct rpcrdma_transaction *
     if (t->has_phases && !t->reverse)
         report_move(r, tally, t);
     note_resent(r, tally, t);
+    if (t->slots_full_ns >= RPCRDMA_CREDIT_LONG_NS)
+        report_note_full(tally, t);
     if (transaction_is_callback(t))
         note_callback(r, tally, t);
 }

@@ -20,9 +20,11 @@ static void tell_congestion(const struct report_flaws *flaws, char text[80])
 }
 
 /* What a healthy capture has of each, "" where there is nothing to say of it. */
-static void tell_flaws(const struct report *r, char loss[80], char congestion[80], char credits[80])
+static void tell_flaws(const struct report *r, char loss[80], char congestion[80],
+                       char credits[160])
 {
     const struct report_flaws flaws = report_flaws(r);
+    int at;
 
     loss[0] = congestion[0] = credits[0] = '\0';
     if (!flaws.known)
@@ -39,10 +41,14 @@ static void tell_flaws(const struct report *r, char loss[80], char congestion[80
                  r->pipeline->capture_lost > 0 ? "no loss was seen but by the capture itself"
                                                : "nothing was lost");
     if (flaws.at_limit > 0)
-        snprintf(credits, 80, ", a limit of credits was reached %" PRIu64 " time%s", flaws.at_limit,
-                 plural(flaws.at_limit));
+        at = snprintf(credits, 160, ", a limit of credits was reached %" PRIu64 " time%s",
+                      flaws.at_limit, plural(flaws.at_limit));
     else
-        snprintf(credits, 80, ", nobody waited for credits");
+        at = snprintf(credits, 160, ", nobody waited for credits");
+    if (flaws.slots_full > 0)
+        snprintf(credits + at, 160 - (size_t)at,
+                 ", all slots of an NFSv4.1 session were in use %" PRIu64 " time%s",
+                 flaws.slots_full, plural(flaws.slots_full));
 }
 
 bool report_open_end(const struct report *r)
@@ -80,7 +86,8 @@ static void tell_locks(const struct report *r, char text[160])
 
 static void healthy(const struct report *r, char *text, size_t size)
 {
-    char loss[80], congestion[80], credits[80], beside[REPORT_BESIDE], locks[160], no_call[48] = "";
+    char loss[80], congestion[80], credits[160], beside[REPORT_BESIDE], locks[160],
+        no_call[48] = "";
 
     if (r->no_call > 0)
         snprintf(no_call, sizeof(no_call), ", %" PRIu64 " Repl%s without Call", r->no_call,

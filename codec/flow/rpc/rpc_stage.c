@@ -2,6 +2,7 @@
 #include "flow/delivery/delivery.h"
 #include "flow/rpc/check.h"
 #include "flow/rpc/rpc_state.h"
+#include "flow/rpc/slot_use.h"
 #include "wire/hot.h"
 
 /* A Call opens a transaction and its segments, data is placed in them, a Reply ends
@@ -385,6 +386,8 @@ struct flow_rpcs *flow_rpcs_new(struct flow_context *context, struct flow_messag
     rpcs->key = siphash_key();
     rpcs->slots = (struct ring_table){.most = RPC_SLOTS, .size = sizeof(struct rpc_slot)};
     rpcs->sessions = (struct ring_table){.most = RPC_SESSIONS, .size = sizeof(struct rpc_session)};
+    rpcs->slot_uses =
+        (struct ring_table){.most = RPC_SLOT_USES, .size = sizeof(struct rpc_slot_use)};
     rpcs->keep_data = context->sink.rpc != NULL;
     rpcs->keep_base = true;
     /* a transaction has its Reply's findings, whoever else wants its bytes */
@@ -408,6 +411,7 @@ void flow_rpcs_free(struct flow_rpcs *rpcs)
     flow_release(memory, rpcs->flat, rpcs->flat_size);
     ring_table_free(&rpcs->slots, memory);
     ring_table_free(&rpcs->sessions, memory);
+    ring_table_free(&rpcs->slot_uses, memory);
     flow_release(memory, rpcs->lengths, rpcs->lists_size * sizeof(*rpcs->lengths));
     flow_release(memory, rpcs->gaps, rpcs->lists_size * sizeof(*rpcs->gaps));
     flow_release(memory, rpcs->places, rpcs->lists_size * sizeof(*rpcs->places));

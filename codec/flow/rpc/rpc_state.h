@@ -209,6 +209,7 @@ struct flow_rpcs {
     struct siphash_key key;                /* of the hashes of sessions and slots */
     struct ring_table slots;               /* struct rpc_slot */
     struct ring_table sessions;            /* struct rpc_session */
+    struct ring_table slot_uses;           /* struct rpc_slot_use */
     bool keep_data, keep_base, keep_reply; /* of all chunks; of those that carry a whole Call; of
                                             * those that carry a whole Reply */
 

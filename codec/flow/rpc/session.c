@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/check.h"
+#include "flow/rpc/slot_use.h"
 
 #include <string.h>
 
@@ -236,7 +237,8 @@ static struct rpc_channel read_channel(struct rpcrdma_cursor *c)
 }
 
 /* status, session, sequence, flags, fore channel, back channel */
-static void created(struct flow_rpcs *rpcs, struct flow_conn *conn, struct rpcrdma_cursor c)
+static void created(struct flow_rpcs *rpcs, const struct rpc_transaction *t,
+                    struct rpcrdma_cursor c)
 {
     uint32_t status = rpcrdma_cursor_be32(&c, "status");
     struct rpc_session new = {0}, *session;
@@ -251,7 +253,7 @@ static void created(struct flow_rpcs *rpcs, struct flow_conn *conn, struct rpcrd
         return;
     new.slots_known[0] = new.channel[0].slots;
     new.slots_known[1] = new.channel[1].slots;
-    new.server = server_of(conn);
+    new.server = server_of(t->conn);
     session = find(rpcs, nth_key(rpcs, name, 0));
     if (!session && rpc_slot_used(rpcs, nth_key(rpcs, name, 0))) { /* not captured, and destroyed */
         session = ring_table_add(&rpcs->sessions, &rpcs->context->memory, nth_key(rpcs, name, 0));
@@ -264,12 +266,16 @@ static void created(struct flow_rpcs *rpcs, struct flow_conn *conn, struct rpcrd
         return;
     new.key = session->key;
     *session = new;
-    carry(rpcs, session, conn);
+    rpc_slot_use_created(rpcs, new.key, t->ddp.slots_asked, new.channel[0].slots);
+    carry(rpcs, session, t->conn);
 }
 
-/* status, session, sequence, slot, highest slot, target highest slot */
-static void sequenced(struct rpc_session *session, int back, struct rpcrdma_cursor c)
+/* status, session, sequence, slot, highest slot, target highest slot. session: NULL: its beginning
+ * was not captured. */
+static void sequenced(struct flow_rpcs *rpcs, const struct rpc_transaction *t,
+                      struct rpc_session *session, struct rpcrdma_cursor c)
 {
+    int back = t->pub.callback;
     uint32_t status = rpcrdma_cursor_be32(&c, "status"), slots[2];
 
     if (c.status == RPCRDMA_OK && status != 0)
@@ -278,10 +284,13 @@ static void sequenced(struct rpc_session *session, int back, struct rpcrdma_curs
     slots[0] = rpcrdma_cursor_be32(&c, "highest slot");
     slots[1] = rpcrdma_cursor_be32(&c, "target highest slot");
     if (c.status != RPCRDMA_OK) {
-        session->blind[back] = true;
+        if (session)
+            session->blind[back] = true;
         return;
     }
-    for (int i = 0; i < 2; i++)
+    if (!back && slots[1] != UINT32_MAX)
+        rpc_slot_use_granted(rpcs, t->session, slots[1] + 1);
+    for (int i = 0; session && i < 2; i++)
         if (slots[i] != UINT32_MAX && slots[i] + 1 > session->slots_known[back])
             session->slots_known[back] = slots[i] + 1;
 }
@@ -311,7 +320,7 @@ void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     struct rpcrdma_operation op;
     bool create = creates(t);
 
-    if (!session && !create && !doubt)
+    if (!t->ddp.has_slot && !create)
         return;
     if (!data || !rpcrdma_compound_begin(&it, rpc, &t->rpc, t->pub.callback, data, caplen, len,
                                          NULL, NULL)) {
@@ -323,12 +332,11 @@ void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         struct rpcrdma_cursor c = it.xdr.in;
 
         if (op.number == OP_CREATE_SESSION && create)
-            created(rpcs, t->conn, c);
+            created(rpcs, t, c);
         else if (i == 0 && op.number == (t->pub.callback ? OP_CB_SEQUENCE : OP_SEQUENCE)) {
             if (doubt)
                 read_status(t, c);
-            if (session)
-                sequenced(session, t->pub.callback, c);
+            sequenced(rpcs, t, session, c);
         }
         if (!create)
             break;

@@ -69,6 +69,8 @@ void rpc_slot_call(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* Its Reply passed, whatever that waits for yet. */
 void rpc_slot_answered(const struct rpc_transaction *t);
 void rpc_slot_end(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+/* And what became of its Reply is known. */
+void rpc_slot_free(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 
 /* slot.c. The first slot of the session's fore channel was used. */
 bool rpc_slot_used(const struct flow_rpcs *rpcs, uint64_t session);

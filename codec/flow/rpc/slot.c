@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/delivery.h"
 #include "flow/rpc/check.h"
+#include "flow/rpc/slot_use.h"
 #include "upper/nfs4.h"
 
 /*
@@ -106,6 +107,7 @@ static bool far(const struct rpc_slot *slot, uint32_t seqid)
 static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     const struct rpcrdma_ddp *ddp = &t->ddp;
+    struct rpc_slot_request none = {0}, *free = &none;
     struct rpc_slot *slot;
     uint32_t slots;
     uint64_t key;
@@ -126,6 +128,7 @@ static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
                            NULL, ddp->slot, ddp->highest, 0);
     if (slot) {
         follow(slot, t);
+        free = &slot->before;
     } else {
         slot = ring_table_add(&rpcs->slots, &rpcs->context->memory, key);
         if (!slot)
@@ -138,6 +141,7 @@ static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         slot->last = request_of(t);
     }
     t->slot = slot;
+    rpc_slot_use_begin(rpcs, t, free->reply_frame != 0, free->over_ns);
     if (t->pub.reply_frame != 0) /* its Reply passed before it */
         rpc_slot_answered(t);
     if (rpc_session_beyond(rpcs, t, &slots))
@@ -264,6 +268,14 @@ static uint64_t acked_before(const struct rpc_transaction *t)
         return 0;
     rpc_delivery_find(t, place, &reply);
     return reply.state == RPCRDMA_DELIVERED && reply.frame < t->pub.reply_frame ? reply.frame : 0;
+}
+
+void rpc_slot_free(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    const struct rpc_slot *slot = t->slot;
+    bool known = slot->key == key_of(rpcs, t->session, t->pub.callback, t->ddp.slot);
+
+    rpc_slot_use_end(rpcs, t, !known || is(&slot->last, t));
 }
 
 void rpc_slot_end(struct flow_rpcs *rpcs, struct rpc_transaction *t)

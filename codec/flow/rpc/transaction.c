@@ -232,6 +232,8 @@ static void tell(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     rpc_timing_delivered(rpcs, t);
+    if (t->slot)
+        rpc_slot_free(rpcs, t);
     rpc_timing_findings(rpcs, t);
     if (flow_context_tells(rpcs->context, t->findings != NULL))
         tell(rpcs, t);
