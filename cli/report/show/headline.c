@@ -323,9 +323,10 @@ void report_time(const struct report *r, char text[REPORT_TIME])
     at = concerned(r, text, REPORT_TIME);
     if (r->n_cut > 0)
         at += snprintf(text + at, REPORT_TIME - (size_t)at,
-                       "Where the time of %" PRIu64 " RPC%s went is not known: their Calls were "
-                       "cut within the chunk lists (capture with a larger snap length). ",
-                       r->n_cut, plural(r->n_cut));
+                       "Where the time of %" PRIu64 " RPC%s went is not known: %s cut within the "
+                       "chunk lists (capture with a larger snap length). ",
+                       r->n_cut, plural(r->n_cut),
+                       r->n_cut == 1 ? "its Call was" : "their Calls were");
     if (r->n_apart > 0)
         at += snprintf(text + at, REPORT_TIME - (size_t)at,
                        "Where the time of %" PRIu64 " RPC%s went is not known: the clocks of the "
