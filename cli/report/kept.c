@@ -20,6 +20,21 @@ GList *report_connections(const struct report *r)
     return g_list_sort(g_hash_table_get_values(r->connections), report_by_number);
 }
 
+GHashTableIter report_each(const struct report *r)
+{
+    GHashTableIter each;
+
+    g_hash_table_iter_init(&each, r->connections);
+    return each;
+}
+
+struct report_connection *report_next(GHashTableIter *each)
+{
+    gpointer one;
+
+    return g_hash_table_iter_next(each, NULL, &one) ? one : NULL;
+}
+
 guint report_looked_at(const struct report *r)
 {
     return g_hash_table_size(r->connections) + r->let_go.connections + r->attempts_counted;
@@ -75,13 +90,12 @@ void report_flaws_add(struct report_flaws *sum, const struct report_connection *
 struct report_flaws report_flaws(const struct report *r)
 {
     struct report_flaws flaws = r->let_go.flaws;
-    GHashTableIter each;
-    gpointer one;
+    GHashTableIter each = report_each(r);
+    const struct report_connection *c;
 
     flaws.known = report_not_looked_at(r) == 0;
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one))
-        report_flaws_add(&flaws, one);
+    while ((c = report_next(&each)))
+        report_flaws_add(&flaws, c);
     return flaws;
 }
 

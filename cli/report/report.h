@@ -295,6 +295,10 @@ void report_failed_too(const struct report *report, char text[REPORT_BESIDE]);
 
 /* kept.c. Connections by number; the caller frees the list. */
 GList *report_connections(const struct report *report);
+/* Likewise one by one, in no order: while ((c = report_next(&each))). None may be added or let go
+ * meanwhile. */
+GHashTableIter report_each(const struct report *report);
+struct report_connection *report_next(GHashTableIter *each); /* NULL: that was the last one */
 /* By trouble, then by RPCs, the most first: a GCompareFunc. */
 gint report_most_telling(gconstpointer a, gconstpointer b);
 gint report_by_number(gconstpointer a, gconstpointer b); /* likewise */

@@ -55,12 +55,11 @@ typedef bool tells(const struct report_connection *other, const struct report_co
 static guint count(const struct report *r, const struct report_connection *c, tells *counts,
                    int64_t since_ns, int64_t until_ns)
 {
-    GHashTableIter each;
-    gpointer other;
+    GHashTableIter each = report_each(r);
+    const struct report_connection *other;
     guint n = 0;
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &other))
+    while ((other = report_next(&each)))
         n += other != c && counts(other, c, since_ns, until_ns);
     return n;
 }

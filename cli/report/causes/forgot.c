@@ -32,17 +32,12 @@ static bool is_forgotten(const struct report_connection *was, const struct repor
 static const struct report_connection *forgotten(const struct report *r,
                                                  const struct report_connection *c)
 {
-    const struct report_connection *found = NULL;
-    GHashTableIter each;
-    gpointer one;
+    const struct report_connection *was, *found = NULL;
+    GHashTableIter each = report_each(r);
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *was = one;
-
+    while ((was = report_next(&each)))
         if (is_forgotten(was, c) && (!found || was->pub.last_frame > found->pub.last_frame))
             found = was;
-    }
     return found;
 }
 

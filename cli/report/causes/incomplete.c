@@ -30,15 +30,12 @@ static void left_out(struct report *r)
 /* No connection with RPCs was captured in both directions. */
 static bool all_one_way(const struct report *r)
 {
-    GList *all = report_connections(r);
+    GHashTableIter each = report_each(r);
+    const struct report_connection *c;
     bool one_way = r->let_go.rpcs == 0; /* those were not */
 
-    for (GList *one = all; one && one_way; one = one->next) {
-        const struct report_connection *c = one->data;
-
+    while (one_way && (c = report_next(&each)))
         one_way = c->rpcs == 0 || report_one_way(c);
-    }
-    g_list_free(all);
     return one_way;
 }
 
@@ -46,17 +43,13 @@ static bool all_one_way(const struct report *r)
  * it. */
 static uint64_t lost_before(const struct report *r, bool tcp)
 {
-    GHashTableIter each;
-    gpointer one;
+    GHashTableIter each = report_each(r);
+    const struct report_connection *c;
     uint64_t gaps = 0;
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *c = one;
-
+    while ((c = report_next(&each)))
         for (int end = 0; end < 2 && tcp == (c->pub.carrier == RPCRDMA_CARRIER_IWARP); end++)
             gaps += c->has_path[end] ? c->path[end].lost_before_gaps : 0;
-    }
     return gaps;
 }
 
@@ -87,12 +80,10 @@ struct lacking {
 
 static void explained(const struct report *r, struct lacking *lacks)
 {
-    GHashTableIter each;
-    gpointer one;
+    GHashTableIter each = report_each(r);
+    const struct report_connection *c;
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *c = one;
+    while ((c = report_next(&each))) {
         const struct report_unanswered *own = c->trouble->unanswered;
         uint64_t of = own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
 

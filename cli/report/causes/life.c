@@ -54,16 +54,13 @@ static bool half_was_closed(const struct report *r, const struct report_connecti
                             const struct report_connection *from)
 {
     const struct report_trouble *trouble = c->trouble;
-    GHashTableIter each;
+    const struct report_connection *next, *half;
+    GHashTableIter each = report_each(r);
     bool found = false;
-    gpointer one;
 
     if (!from || !report_one_way(from) || !report_one_way(c))
         return false;
-    g_hash_table_iter_init(&each, r->connections);
-    while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *next = one, *half;
-
+    while (!found && (next = report_next(&each))) {
         if (!next->pub.life.has_down || next->pub.life.down_ns < SECOND)
             continue;
         half = report_before(r, next).was;

@@ -23,18 +23,14 @@ static bool under_way(const struct report *r, const struct report_connection *c)
 const struct report_connection *
 report_resent_on(const struct report *r, const struct report_connection *c, int64_t least_ns)
 {
-    GHashTableIter each;
-    gpointer one;
+    GHashTableIter each = report_each(r);
+    const struct report_connection *other;
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *other = one;
-
+    while ((other = report_next(&each)))
         if (other->trouble->resent > 0 && other->trouble->resent_from == c->pub.number &&
             other->trouble->resent_after_ns >= least_ns)
-            return other;
-    }
-    return NULL;
+            break;
+    return other;
 }
 
 /* What was under way on it was seen on another one: `connection_failed` names it. */

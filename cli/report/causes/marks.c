@@ -47,15 +47,11 @@ void report_mark_disturbed(struct report *r)
 {
     GTree *hosts = g_tree_new(by_hosts);
     bool all = collect(r, hosts);
-    GHashTableIter each;
-    gpointer one;
+    GHashTableIter each = report_each(r);
+    struct report_connection *c;
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        struct report_connection *c = one;
-
+    while ((c = report_next(&each)))
         c->disturbed = !r->slow_told && (all || g_tree_lookup(hosts, c));
-    }
     g_tree_destroy(hosts);
 }
 

@@ -21,17 +21,15 @@ static bool overtakes(const struct report_connection *other, const struct report
 const struct report_connection *report_overtaken(const struct report *r,
                                                  const struct report_connection *c)
 {
-    const struct report_connection *found = NULL;
-    GHashTableIter each;
-    gpointer one;
+    const struct report_connection *other;
+    GHashTableIter each = report_each(r);
 
     if (c->trouble->unanswered[REPORT_FORWARD].calls == 0 || !c->pub.life.has_xid ||
         c->answers.last_ns == 0)
         return NULL;
-    g_hash_table_iter_init(&each, r->connections);
-    while (!found && g_hash_table_iter_next(&each, NULL, &one))
-        found = overtakes(one, c) ? one : NULL;
-    return found;
+    while ((other = report_next(&each)) && !overtakes(other, c))
+        ;
+    return other;
 }
 
 void causes_of_overtaken(struct report *r, const struct report_connection *c)

@@ -12,13 +12,10 @@
 static const struct report_connection *of_hosts(const struct report *r,
                                                 const struct report_read_alone *read)
 {
-    const struct report_connection *found = NULL;
-    GHashTableIter each;
-    gpointer one;
+    const struct report_connection *c, *found = NULL;
+    GHashTableIter each = report_each(r);
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *c = one;
+    while ((c = report_next(&each))) {
         const struct rpcrdma_endpoint *client = &c->pub.end[1 - report_server_end(&c->pub)];
 
         if (c->messages == 0 ||

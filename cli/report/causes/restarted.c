@@ -56,18 +56,14 @@ static void tell_not_answered(const struct report_connection *c, char *text, siz
 static bool session_goes_on(const struct report *r, const struct report_connection *c,
                             int64_t since_ns)
 {
-    GHashTableIter each;
+    GHashTableIter each = report_each(r);
+    const struct report_connection *other;
     bool kept = c->session == REPORT_SESSION_KEPT &&
                 report_not_looked_at(r) + r->let_go.connections == 0; /* those are not known */
-    gpointer one;
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (kept && g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *other = one;
-
+    while (kept && (other = report_next(&each)))
         kept = other->session != REPORT_SESSION_NEW || other->pub.first_time_ns < since_ns ||
                other->pub.first_time_ns > c->pub.last_time_ns || !report_same_hosts(other, c);
-    }
     return kept;
 }
 
@@ -285,15 +281,11 @@ struct report_restart report_restart(const struct report *r, const struct report
 {
     struct report_restart found = {.since_ns = c->trouble->resent_since_ns,
                                    .until_ns = c->trouble->resent_until_ns};
-    const struct report_connection *from = report_numbered(r, c->trouble->resent_from);
-    GHashTableIter each;
-    gpointer one;
+    const struct report_connection *from = report_numbered(r, c->trouble->resent_from), *other;
+    GHashTableIter each = report_each(r);
 
     found.known = from && from->pub.life.has_mac ? from : c; /* its set-up was captured */
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *other = one;
-
+    while ((other = report_next(&each))) {
         if (report_compare_hosts(other, c, true) != 0 ||
             (other != c && !began_then(other, c->trouble)))
             continue;

@@ -9,16 +9,12 @@
 /* There are others that it might be. */
 static bool one_of_several(const struct report *r, const struct rpcrdma_address *end, bool server)
 {
-    GHashTableIter each;
+    GHashTableIter each = report_each(r);
+    const struct report_connection *c;
     bool found = false;
-    gpointer one;
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *c = one;
-
+    while (!found && (c = report_next(&each)))
         found = c->messages > 0 && memcmp(report_host(&c->pub, server), end, sizeof(*end)) != 0;
-    }
     return found;
 }
 

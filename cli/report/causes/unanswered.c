@@ -19,21 +19,17 @@ static const char not_captured[] = "a Reply may not have been captured";
  */
 bool report_sent_again(const struct report *r, const struct report_connection *c)
 {
-    GHashTableIter each;
+    GHashTableIter each = report_each(r);
+    const struct report_connection *other;
     bool found = report_not_looked_at(r) > 0 && c->pub.life.next != 0 &&
                  !report_numbered(r, c->pub.life.next);
-    gpointer one;
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *other = one;
-
+    while (!found && (other = report_next(&each)))
         found = other->trouble->resent_from == c->pub.number ||
                 (c->trouble->resent > 0 && other->trouble->resent_from == c->trouble->resent_from &&
                  other->trouble->resent_frame > c->trouble->resent_frame) ||
                 (other->pub.life.previous == c->pub.number && other->trouble->resent > 0 &&
                  other->trouble->resent >= c->trouble->unanswered[REPORT_FORWARD].calls);
-    }
     return found;
 }
 
@@ -176,17 +172,13 @@ static int compare_servers(const struct report_cause *a, const struct report_cau
 /* Whether it answered nobody behind the first of them. */
 static bool answered_none(const struct report *r, const struct report_cause *first)
 {
-    GHashTableIter each;
+    GHashTableIter each = report_each(r);
+    const struct report_connection *c;
     bool none = report_not_looked_at(r) == 0;
-    gpointer one;
 
-    g_hash_table_iter_init(&each, r->connections);
-    while (none && g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *c = one;
-
+    while (none && (c = report_next(&each)))
         none = report_compare_hosts(c, first->of, true) != 0 || c->answers.first_ns == 0 ||
                c->answers.last_ns <= first->since_ns;
-    }
     return none;
 }
 

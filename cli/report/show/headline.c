@@ -256,8 +256,8 @@ static int concerned(const struct report *r, char *text, size_t size)
 {
     uint64_t with_credits = r->let_go.with_credits, stalls = r->let_go.stalls;
     uint64_t of;
-    GHashTableIter each;
-    gpointer one;
+    GHashTableIter each = report_each(r);
+    const struct report_connection *c;
     bool all_known;
     int at;
 
@@ -271,10 +271,7 @@ static int concerned(const struct report *r, char *text, size_t size)
                   r->slow, of, plural(of), all_known ? "" : " whose latency is known",
                   report_seconds(r->slow_ns), all_known ? "all" : "these",
                   (double)latency_percentile(&r->latency, 50) / 1e6);
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *c = one;
-
+    while ((c = report_next(&each))) {
         with_credits += c->has_credits && c->credits.settled;
         stalls += c->credits.stalls.count;
     }
