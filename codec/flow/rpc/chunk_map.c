@@ -90,14 +90,17 @@ static void add_region(struct opening *o, struct rpc_chunk *chunk,
     region->owner = o->t;
     region->use = (uint8_t)use;
     region->before = chunk->length;
+    region->length = segment->length;
     chunk->count++;
     chunk->length += segment->length;
-    if (o->layout) {
-        region->length = segment->length;
+    if (o->layout)
         return;
-    }
-    if (!flow_region_open(&o->rpcs->regions, region, flow_conn_id(o->t->conn), (uint8_t)o->end,
-                          segment->handle, segment->offset, segment->length, keep))
+    region->conn = flow_conn_id(o->t->conn);
+    region->end = (uint8_t)o->end;
+    region->handle = segment->handle;
+    region->offset = segment->offset;
+    region->keep = keep;
+    if (!flow_region_open(&o->rpcs->regions, region))
         o->short_of_memory = true;
     check_shared(o, region, off);
     rpc_check_before_call(o->rpcs, o->t, region);

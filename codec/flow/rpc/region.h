@@ -55,10 +55,10 @@ struct flow_regions {
     struct flow_region *last;      /* found last; NULL: none that is open */
 };
 
-/* Opens a zeroed region. An open one that the same end advertised under the same handle and that
+/* Opens a region, of which the caller has set conn, end, handle, offset, length and keep; what this
+ * file has of it is zero. An open one that the same end advertised under the same handle and that
  * overlaps it is closed: its bytes stay, its time is over. False: no memory for it to be found. */
-bool flow_region_open(struct flow_regions *regions, struct flow_region *region, uint64_t conn,
-                      uint8_t end, uint32_t handle, uint64_t offset, uint32_t length, bool keep);
+bool flow_region_open(struct flow_regions *regions, struct flow_region *region);
 
 /* From now on it is not found. Its bytes stay. */
 void flow_region_close(struct flow_regions *regions, struct flow_region *region);

@@ -138,25 +138,18 @@ static void make_way(struct flow_regions *regions, uint64_t key, struct place p,
     put_root(regions, key, root);
 }
 
-bool flow_region_open(struct flow_regions *regions, struct flow_region *region, uint64_t conn,
-                      uint8_t end, uint32_t handle, uint64_t offset, uint32_t length, bool keep)
+bool flow_region_open(struct flow_regions *regions, struct flow_region *region)
 {
-    uint64_t key = region_key(conn, end, handle);
+    uint64_t key = region_key(region->conn, region->end, region->handle);
     struct splay_node *root;
     struct place p;
 
-    region->conn = conn;
-    region->end = end;
-    region->handle = handle;
-    region->offset = offset;
-    region->length = length;
-    region->keep = keep;
     region->spared = false;
     regions->displaced = NULL;
-    if (length == 0)
+    if (region->length == 0)
         return true; /* nothing can be moved to it */
     p = place_of(region);
-    make_way(regions, key, p, length);
+    make_way(regions, key, p, region->length);
     if (take_root(regions, key, &root)) {
         splay_add(&root, &region->node, &p, compare);
         put_root(regions, key, root);

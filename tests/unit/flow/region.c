@@ -67,13 +67,14 @@ static void every_order_of_packets_gives_the_same_bytes(void **state)
     for (int round = 0; round < 300; round++) {
         struct flow_memory memory = {.limit = 16 << 20};
         struct flow_regions regions = {.memory = &memory};
-        struct flow_region region = {0};
-        static struct model m;
         bool keep = round % 4 != 0;
+        struct flow_region region = {
+            .conn = 1, .handle = 77, .offset = 0x1000, .length = SIZE, .keep = keep};
+        static struct model m;
         uint32_t in_order = 0;
 
         memset(&m, 0, sizeof(m));
-        assert_true(flow_region_open(&regions, &region, 1, 0, 77, 0x1000, SIZE, keep));
+        assert_true(flow_region_open(&regions, &region));
         for (int i = 0; i < 60; i++) {
             uint8_t data[1500];
             uint32_t len = pick(4) ? 1 + pick(sizeof(data)) : pick(5);
@@ -103,12 +104,12 @@ static void contiguous_packets_are_one_extent(void **state)
 {
     struct flow_memory memory = {.limit = 16 << 20};
     struct flow_regions regions = {.memory = &memory};
-    struct flow_region region = {0};
+    struct flow_region region = {.conn = 1, .handle = 1, .length = 1 << 20};
     uint8_t data[1024] = {0};
     uint64_t allocations;
 
     (void)state;
-    assert_true(flow_region_open(&regions, &region, 1, 0, 1, 0, 1 << 20, false));
+    assert_true(flow_region_open(&regions, &region));
     for (uint32_t at = 0; at < 1 << 20; at += 1024)
         assert_true(flow_region_place(&regions, &region, at, data, 1024, 1024));
     assert_int_equal(region.n_extents, 1);
@@ -117,7 +118,8 @@ static void contiguous_packets_are_one_extent(void **state)
     flow_region_clear(&regions, &region);
 
     allocations = memory.count;
-    assert_true(flow_region_open(&regions, &region, 1, 0, 1, 0, 1 << 20, true));
+    region.keep = true;
+    assert_true(flow_region_open(&regions, &region));
     for (uint32_t at = 0; at < 1 << 20; at += 1024)
         assert_true(flow_region_place(&regions, &region, at, data, 1024, 1024));
     assert_true(memory.count - allocations < 16); /* not one for every packet */
@@ -140,17 +142,18 @@ static void packets_that_were_cut_are_all_seen(void **state)
     enum { LENGTH = 4 << 20 };
     struct flow_memory memory = {.limit = 16 << 20};
     struct flow_regions regions = {.memory = &memory};
-    struct flow_region region = {0};
+    struct flow_region region = {.conn = 1, .handle = 1, .length = LENGTH};
 
     (void)state;
-    assert_true(flow_region_open(&regions, &region, 1, 0, 1, 0, LENGTH, false));
+    assert_true(flow_region_open(&regions, &region));
     place_cut(&regions, &region, LENGTH);
     assert_int_equal(region.seen, LENGTH);
     assert_int_equal(region.n_extents, 1);
     assert_false(region.dropped);
     flow_region_clear(&regions, &region);
 
-    assert_true(flow_region_open(&regions, &region, 1, 0, 1, 0, LENGTH, true));
+    region.keep = true;
+    assert_true(flow_region_open(&regions, &region));
     place_cut(&regions, &region, LENGTH);
     assert_int_equal(region.seen, LENGTH);
     assert_int_equal(region.captured, LENGTH / 1024 * 64);
@@ -171,9 +174,9 @@ static void more_pieces_than_are_kept_are_all_seen(void **state)
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         struct flow_memory memory = {.limit = limits[i]};
         struct flow_regions regions = {.memory = &memory};
-        struct flow_region region = {0};
+        struct flow_region region = {.conn = 1, .handle = 1, .length = LENGTH, .keep = true};
 
-        assert_true(flow_region_open(&regions, &region, 1, 0, 1, 0, LENGTH, true));
+        assert_true(flow_region_open(&regions, &region));
         place_cut(&regions, &region, LENGTH);
         assert_int_equal(region.seen, LENGTH);
         assert_true(region.captured < LENGTH / 1024 * 64);
@@ -189,11 +192,12 @@ static void a_claimed_length_costs_nothing(void **state)
 {
     struct flow_memory memory = {.limit = 1 << 20};
     struct flow_regions regions = {.memory = &memory};
-    struct flow_region region = {0};
+    struct flow_region region = {
+        .conn = 1, .handle = 1, .offset = UINT64_MAX - 1000, .length = UINT32_MAX, .keep = true};
     uint8_t data[100] = {0};
 
     (void)state;
-    assert_true(flow_region_open(&regions, &region, 1, 0, 1, UINT64_MAX - 1000, UINT32_MAX, true));
+    assert_true(flow_region_open(&regions, &region));
     assert_ptr_equal(flow_region_find(&regions, 1, 0, 1, UINT64_MAX), &region);
     assert_ptr_equal(flow_region_find(&regions, 1, 0, 1, 4000), &region); /* it wraps */
     assert_true(flow_region_place(&regions, &region, UINT32_MAX - 100, data, 100, 100));
@@ -209,11 +213,11 @@ static void the_limit_drops_bytes_and_says_so(void **state)
 {
     struct flow_memory memory = {.limit = 64 << 10};
     struct flow_regions regions = {.memory = &memory};
-    struct flow_region region = {0};
+    struct flow_region region = {.conn = 1, .handle = 1, .length = 1 << 20, .keep = true};
     uint8_t data[1024] = {0};
 
     (void)state;
-    assert_true(flow_region_open(&regions, &region, 1, 0, 1, 0, 1 << 20, true));
+    assert_true(flow_region_open(&regions, &region));
     for (uint32_t at = 0; at < 1 << 20; at += 1024)
         assert_true(flow_region_place(&regions, &region, at, data, 1024, 1024));
     assert_true(region.dropped);
@@ -229,11 +233,11 @@ static void a_scattered_region_stays_bounded(void **state)
 {
     struct flow_memory memory = {.limit = 64 << 20};
     struct flow_regions regions = {.memory = &memory};
-    struct flow_region region = {0};
+    struct flow_region region = {.conn = 1, .handle = 1, .length = 1 << 20, .keep = true};
     uint8_t byte = 1;
 
     (void)state;
-    assert_true(flow_region_open(&regions, &region, 1, 0, 1, 0, 1 << 20, true));
+    assert_true(flow_region_open(&regions, &region));
     for (uint32_t at = 0; at < 1 << 20; at += 2)
         flow_region_place(&regions, &region, at, &byte, 1, 1);
     assert_true(region.dropped);
@@ -249,19 +253,24 @@ static void a_handle_advertised_again_is_a_new_generation(void **state)
 {
     struct flow_memory memory = {.limit = 1 << 20};
     struct flow_regions regions = {.memory = &memory};
-    struct flow_region a = {0}, b = {0}, c = {0}, other = {0}, end = {0};
+    struct flow_region a = {.conn = 1, .handle = 9, .offset = 0x1000, .length = 0x1000};
+    struct flow_region b = a, c = a, other = a, end = a;
 
     (void)state;
-    assert_true(flow_region_open(&regions, &a, 1, 0, 9, 0x1000, 0x1000, false));
-    assert_true(flow_region_open(&regions, &c, 1, 0, 9, 0x9000, 0x1000, false)); /* apart */
-    assert_true(flow_region_open(&regions, &other, 2, 0, 9, 0x1000, 0x1000, false));
-    assert_true(flow_region_open(&regions, &end, 1, 1, 9, 0x1000, 0x1000, false));
+    b.offset = 0x1800;
+    c.offset = 0x9000; /* apart */
+    other.conn = 2;
+    end.end = 1;
+    assert_true(flow_region_open(&regions, &a));
+    assert_true(flow_region_open(&regions, &c));
+    assert_true(flow_region_open(&regions, &other));
+    assert_true(flow_region_open(&regions, &end));
     assert_ptr_equal(flow_region_find(&regions, 1, 0, 9, 0x1fff), &a);
     assert_ptr_equal(flow_region_find(&regions, 1, 0, 9, 0x9000), &c);
     assert_ptr_equal(flow_region_find(&regions, 1, 0, 9, 0x1800), &a);
     assert_null(flow_region_find(&regions, 1, 0, 9, 0x2000));
     assert_null(flow_region_find(&regions, 1, 0, 8, 0x1000));
-    assert_true(flow_region_open(&regions, &b, 1, 0, 9, 0x1800, 0x1000, false));
+    assert_true(flow_region_open(&regions, &b));
     assert_false(a.open);
     assert_true(c.open);
     assert_ptr_equal(flow_region_find(&regions, 1, 0, 9, 0x1fff), &b);

@@ -51,7 +51,12 @@ static void open_one(struct flow_regions *regions, struct flow_region *all, uint
     for (int i = 0; i < MANY; i++)
         stays[i] = all[i].open && !(is(&all[i], conn, end, handle) &&
                                     overlap(address, length, all[i].offset, all[i].length));
-    assert_true(flow_region_open(regions, free, conn, end, handle, address, length, false));
+    free->conn = conn;
+    free->end = end;
+    free->handle = handle;
+    free->offset = address;
+    free->length = length;
+    assert_true(flow_region_open(regions, free));
     for (int i = 0; i < MANY; i++)
         assert_int_equal(all[i].open, &all[i] == free ? length > 0 : stays[i]);
 }
@@ -115,9 +120,13 @@ static uint64_t cost(uint32_t n)
 
     assert_non_null(all);
     rpcrdma_steps = 0;
-    for (uint32_t i = 0; i < n; i++)
-        assert_true(flow_region_open(&regions, &all[i], 1, 0, 7,
-                                     (uint64_t)(i * UINT32_C(0x9e3779b1) % n) * 4096, 4095, false));
+    for (uint32_t i = 0; i < n; i++) {
+        all[i].conn = 1;
+        all[i].handle = 7;
+        all[i].offset = (uint64_t)(i * UINT32_C(0x9e3779b1) % n) * 4096;
+        all[i].length = 4095;
+        assert_true(flow_region_open(&regions, &all[i]));
+    }
     for (uint32_t i = 0; i < n; i++) {
         assert_non_null(flow_region_find(&regions, 1, 0, 7, (uint64_t)pick(n) * 4096));
         flow_region_invalidate(&regions, 1, 0, 7, odd_length);
