@@ -79,6 +79,46 @@ static void again_though_served(struct rare *rare, const struct transmission *t,
     rare->served_again.times++;
 }
 
+/* The first of what is sent again: a recovery begins, with what it is for. */
+static void recovery_begins(struct flow_delivery *d, const struct transmission *t,
+                            const struct rpcrdma_op *op, uint64_t at, bool gap)
+{
+    bool twice = had_twice(d, t, at);
+
+    delivery_begins_again(d->rare, at);
+    delivery_recovers(&d->rare->recovery);
+    d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered && !twice;
+    d->rare->recovery.cause = cause(d, t, op, at, gap);
+    if (silent(d, op->time_ns) && !shown_by_responses(d, t, at, op->time_ns) && !twice)
+        delivery_timed_out(d, t, op, at, gap);
+    d->naked = false;
+}
+
+/* It is one sending more of this transmission, and its last one so far. */
+static void sent_once_more(struct flow_delivery *d, struct transmission *t,
+                           const struct rpcrdma_op *op, uint64_t at, bool gap, bool unheard)
+{
+    if (t->found) {
+        if (t->times == 0)
+            t->times = 1;
+    } else if (transmission_behind_last(t, at) <= 0 && at < t->last + 1) {
+        transmission_repeated(t);
+        if (!t->delivered && transmission_served(d, t))
+            again_though_served(d->rare, t, op->time_ns);
+    }
+    if (unheard && !t->delivered && !transmission_served(d, t))
+        delivery_unheard(d, t, op->frame, op->time_ns);
+    t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
+    t->at = TRANSMISSION_AT(at);
+    t->refused = false;
+    if (!t->delivered || t->read || gap || delivery_acked_ahead(d, t, op->time_ns)) {
+        t->last_frame = TRANSMISSION_FRAME(op->frame);
+        t->last_ns = op->time_ns;
+        if (d->taps) /* what passed both places was lost behind them, or something before it was */
+            taps_forget(d, t);
+    }
+}
+
 static void again(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
                   uint64_t at, bool gap)
 {
@@ -103,44 +143,16 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
     d->repeating = true;
     d->rare->repeated = at + 1;
-    if (begins) {
-        delivery_begins_again(d->rare, at);
-        delivery_recovers(&d->rare->recovery);
-        d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered &&
-                    !had_twice(d, t, at);
-        d->rare->recovery.cause = cause(d, t, op, at, gap);
-        if (silent(d, op->time_ns) && !shown_by_responses(d, t, at, op->time_ns) &&
-            !had_twice(d, t, at))
-            delivery_timed_out(d, t, op, at, gap);
-        d->naked = false;
-    }
+    if (begins)
+        recovery_begins(d, t, op, at, gap);
     d->rare->late.sent += d->rare->late.before != 0;
     if (t && t->times > 1 && at + 1 == d->rare->late.before && op->time_ns - t->last_ns < TIMER_NS)
         d->rare->late.in_burst = true;
     d->rare->late_read.sent += at + 1 == d->rare->late_read.before;
     transmission_waited(d, path, op->time_ns, d->asking);
     d->rare->recovery.time_ns = op->time_ns;
-    if (!t)
-        return;
-    if (t->found) {
-        if (t->times == 0)
-            t->times = 1;
-    } else if (transmission_behind_last(t, at) <= 0 && at < t->last + 1) {
-        transmission_repeated(t);
-        if (!t->delivered && transmission_served(d, t))
-            again_though_served(d->rare, t, op->time_ns);
-    }
-    if (unheard && !t->delivered && !transmission_served(d, t))
-        delivery_unheard(d, t, op->frame, op->time_ns);
-    t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
-    t->at = TRANSMISSION_AT(at);
-    t->refused = false;
-    if (!t->delivered || t->read || gap || delivery_acked_ahead(d, t, op->time_ns)) {
-        t->last_frame = TRANSMISSION_FRAME(op->frame);
-        t->last_ns = op->time_ns;
-        if (d->taps) /* what passed both places was lost behind them, or something before it was */
-            taps_forget(d, t);
-    }
+    if (t)
+        sent_once_more(d, t, op, at, gap, unheard);
 }
 
 /* It was not missing from the capture: it came behind its Ack. A Read request is answered in parts,
