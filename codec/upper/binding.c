@@ -54,44 +54,42 @@ static enum rpcrdma_binding_verdict verdict(const struct rpcrdma_cursor *in, boo
     return exact ? RPCRDMA_BINDING_FITS : RPCRDMA_BINDING_MISFIT;
 }
 
-static enum rpcrdma_binding_verdict walk(const struct rpcrdma_rpc *reply,
-                                         const struct rpcrdma_rpc *call, bool reverse,
-                                         const void *data, size_t caplen, size_t len,
+static enum rpcrdma_binding_verdict walk(const struct rpcrdma_rpc_stream *reply,
                                          const struct rpcrdma_reduction *reduction,
                                          struct rpcrdma_insertion *places)
 {
-    const struct result *result = find(results, call);
+    const struct result *result = find(results, reply->call);
     struct rpcrdma_compound compound;
     struct rpcrdma_operation operation;
 
     for (size_t i = 0; i < reduction->n_chunks; i++)
         places[i] = (struct rpcrdma_insertion){0};
     if (result) {
-        struct rpcrdma_xdr x = {
-            .in = rpcrdma_cursor_init(data, caplen, len), .reduction = reduction, .places = places};
+        struct rpcrdma_xdr x = {.in = rpcrdma_cursor_init(reply->data, reply->caplen, reply->len),
+                                .reduction = reduction,
+                                .places = places};
 
-        rpcrdma_cursor_take(&x.in, reply->body_off, "RPC header");
+        rpcrdma_cursor_take(&x.in, reply->rpc->body_off, "RPC header");
         rpcrdma_xdr_step(&x, result->grammar);
         return verdict(&x.in, rpcrdma_cursor_left(&x.in) == 0);
     }
-    if (!rpcrdma_compound_begin(&compound, reply, call, reverse, data, caplen, len, reduction,
-                                places))
+    if (!rpcrdma_compound_begin(&compound, reply->rpc, reply->call, reply->reverse, reply->data,
+                                reply->caplen, reply->len, reduction, places))
         return RPCRDMA_BINDING_NONE;
     while (rpcrdma_compound_next(&compound, &operation))
         ;
     return verdict(&compound.xdr.in, rpcrdma_compound_exact(&compound));
 }
 
-bool rpcrdma_binding_arguments(const struct rpcrdma_rpc *call, const void *data, size_t caplen,
-                               size_t len, const struct rpcrdma_reduction *reduction, size_t *which)
+bool rpcrdma_binding_arguments(const struct rpcrdma_rpc_stream *call,
+                               const struct rpcrdma_reduction *reduction, size_t *which)
 {
-    const struct result *item = find(arguments, call);
-    struct rpcrdma_xdr x = {.in = rpcrdma_cursor_init(data, caplen, len), .reduction = reduction};
+    const struct result *item = find(arguments, call->rpc);
+    struct rpcrdma_xdr x = {.in = rpcrdma_cursor_init(call->data, call->caplen, call->len),
+                            .reduction = reduction};
 
     *which = 0;
-    if (!item)
-        return false;
-    if (!rpcrdma_rpc_body(call, call, &x.in))
+    if (!item || !rpcrdma_rpc_body(call->rpc, call->rpc, &x.in))
         return false;
     rpcrdma_xdr_step(&x, item->grammar);
     *which = x.ineligible ? x.ineligible_gap : x.gap;
@@ -100,53 +98,57 @@ bool rpcrdma_binding_arguments(const struct rpcrdma_rpc *call, const void *data,
                              (x.in.status != RPCRDMA_OK && x.gap > 0));
 }
 
-enum rpcrdma_binding_verdict rpcrdma_binding_place(const struct rpcrdma_rpc *reply,
-                                                   const struct rpcrdma_rpc *call, bool reverse,
-                                                   const void *data, size_t caplen, size_t len,
+enum rpcrdma_binding_verdict rpcrdma_binding_place(const struct rpcrdma_rpc_stream *reply,
                                                    struct rpcrdma_reduction *reduction,
                                                    struct rpcrdma_insertion *places)
 {
+    const struct rpcrdma_rpc *call = reply->call;
     enum rpcrdma_binding_verdict first;
 
     for (size_t i = 0; i < reduction->n_chunks; i++)
         places[i] = (struct rpcrdma_insertion){0};
     if (!call || !(call->present & RPCRDMA_RPC_HAS_PROGRAM) ||
-        !rpcrdma_program_name(call->program, call->version, reverse))
+        !rpcrdma_program_name(call->program, call->version, reply->reverse))
         return RPCRDMA_BINDING_UNKNOWN;
     if (call->gss_service >= RPCRDMA_GSS_INTEGRITY)
         return RPCRDMA_BINDING_PROTECTED;
-    if (!rpcrdma_rpc_has_results(reply))
-        return reply->status == RPCRDMA_TRUNCATED ? RPCRDMA_BINDING_TRUNCATED
-                                                  : RPCRDMA_BINDING_NONE;
-    first = walk(reply, call, reverse, data, caplen, len, reduction, places);
+    if (!rpcrdma_rpc_has_results(reply->rpc))
+        return reply->rpc->status == RPCRDMA_TRUNCATED ? RPCRDMA_BINDING_TRUNCATED
+                                                       : RPCRDMA_BINDING_NONE;
+    first = walk(reply, reduction, places);
     if (first != RPCRDMA_BINDING_MISFIT)
         return first;
     /* RFC 5666 left open where the padding of an item in a chunk goes: try the other place. */
     reduction->pad_inline = !reduction->pad_inline;
-    if (walk(reply, call, reverse, data, caplen, len, reduction, places) == RPCRDMA_BINDING_FITS)
+    if (walk(reply, reduction, places) == RPCRDMA_BINDING_FITS)
         return RPCRDMA_BINDING_FITS;
     reduction->pad_inline = !reduction->pad_inline;
-    return walk(reply, call, reverse, data, caplen, len, reduction, places);
+    return walk(reply, reduction, places);
+}
+
+/* The one item that may be in a chunk. */
+static const struct result *bulk_item(const struct rpcrdma_rpc_stream *message)
+{
+    return find(message->rpc->type == RPCRDMA_RPC_CALL ? arguments : results, message->call);
 }
 
 /* Walks with `bulk` (NULL: as if nothing was aligned). True when the stream ends with its last
  * item. */
-static bool aligned_walk(const struct rpcrdma_rpc *rpc, const struct rpcrdma_rpc *call,
-                         bool reverse, const void *data, size_t caplen, size_t len,
-                         struct rpcrdma_bulk *bulk)
+static bool aligned_walk(const struct rpcrdma_rpc_stream *message, struct rpcrdma_bulk *bulk)
 {
-    const struct result *item = find(rpc->type == RPCRDMA_RPC_CALL ? arguments : results, call);
+    const struct result *item = bulk_item(message);
     struct rpcrdma_compound compound;
     struct rpcrdma_operation operation;
     struct rpcrdma_xdr x = {.bulk = bulk};
 
     if (item) {
-        x.in = rpcrdma_cursor_init(data, caplen, len);
-        rpcrdma_cursor_take(&x.in, rpc->body_off, "RPC header");
+        x.in = rpcrdma_cursor_init(message->data, message->caplen, message->len);
+        rpcrdma_cursor_take(&x.in, message->rpc->body_off, "RPC header");
         rpcrdma_xdr_step(&x, item->grammar);
         return x.in.status == RPCRDMA_OK && rpcrdma_cursor_left(&x.in) == 0;
     }
-    if (!rpcrdma_compound_begin(&compound, rpc, call, reverse, data, caplen, len, NULL, NULL))
+    if (!rpcrdma_compound_begin(&compound, message->rpc, message->call, message->reverse,
+                                message->data, message->caplen, message->len, NULL, NULL))
         return false;
     compound.xdr.bulk = bulk;
     while (rpcrdma_compound_next(&compound, &operation))
@@ -154,29 +156,26 @@ static bool aligned_walk(const struct rpcrdma_rpc *rpc, const struct rpcrdma_rpc
     return rpcrdma_compound_exact(&compound);
 }
 
-enum rpcrdma_alignment rpcrdma_binding_bulk(const struct rpcrdma_rpc *rpc,
-                                            const struct rpcrdma_rpc *call, bool reverse,
-                                            const void *data, size_t caplen, size_t len,
+enum rpcrdma_alignment rpcrdma_binding_bulk(const struct rpcrdma_rpc_stream *message,
                                             uint32_t align, uint32_t header,
                                             struct rpcrdma_bulk *out)
 {
+    const struct rpcrdma_rpc *call = message->call;
     const uint32_t need = RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_BODY;
 
     *out = (struct rpcrdma_bulk){.align = align, .header = header};
     if (align == 0)
         return RPCRDMA_ALIGNED_NOT;
-    if (!call || !(call->present & RPCRDMA_RPC_HAS_PROGRAM) || !(rpc->present & need) ||
-        !rpcrdma_program_name(call->program, call->version, reverse))
+    if (!call || !(call->present & RPCRDMA_RPC_HAS_PROGRAM) || !(message->rpc->present & need) ||
+        !rpcrdma_program_name(call->program, call->version, message->reverse))
         return RPCRDMA_ALIGNED_UNKNOWN;
-    if (aligned_walk(rpc, call, reverse, data, caplen, len, NULL))
+    if (aligned_walk(message, NULL))
         return RPCRDMA_ALIGNED_NOT;
-    if (aligned_walk(rpc, call, reverse, data, caplen, len, out) && out->found)
+    if (aligned_walk(message, out) && out->found)
         return out->pad > 0 ? RPCRDMA_ALIGNED : RPCRDMA_ALIGNED_NOT;
     /* A procedure without bulk has nothing to align. */
-    return find(rpc->type == RPCRDMA_RPC_CALL ? arguments : results, call) || out->found ||
-                   call->version == 4
-               ? RPCRDMA_ALIGNED_UNKNOWN
-               : RPCRDMA_ALIGNED_NOT;
+    return bulk_item(message) || out->found || call->version == 4 ? RPCRDMA_ALIGNED_UNKNOWN
+                                                                  : RPCRDMA_ALIGNED_NOT;
 }
 
 const char *rpcrdma_binding_verdict_text(enum rpcrdma_binding_verdict v)

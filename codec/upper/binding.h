@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "upper/stream.h"
 #include "upper/xdr_grammar.h"
-#include "wire/rpc.h"
 
 enum rpcrdma_binding_verdict {
     RPCRDMA_BINDING_FITS,    /* the results were walked to their exact end */
@@ -33,25 +33,21 @@ const char *rpcrdma_binding_verdict_text(enum rpcrdma_binding_verdict verdict);
 /*
  * Places the write chunks of one Reply.
  *
- * reply: its decoded header. call: its Call's header, NULL where it was not seen. reverse: as in
- * compound.h. data: the reduced stream, caplen bytes of len. reduction: gaps (of the Read-Read
- * model, else none) and the write chunks as the Reply's header returned them; its pad_inline is a
- * first guess that is corrected to what fits. places: one entry per write chunk, all written.
+ * reduction: gaps (of the Read-Read model, else none) and the write chunks as the Reply's header
+ * returned them; its pad_inline is a first guess that is corrected to what fits. places: one entry
+ * per write chunk, all written.
  *
  * A chunk that has bytes and was not placed belongs nowhere that is known. A chunk without bytes is
  * unused; what it was meant for stands in the stream.
  */
-enum rpcrdma_binding_verdict rpcrdma_binding_place(const struct rpcrdma_rpc *reply,
-                                                   const struct rpcrdma_rpc *call, bool reverse,
-                                                   const void *data, size_t caplen, size_t len,
+enum rpcrdma_binding_verdict rpcrdma_binding_place(const struct rpcrdma_rpc_stream *reply,
                                                    struct rpcrdma_reduction *reduction,
                                                    struct rpcrdma_insertion *places);
 
 /* True when each gap of the Call is an argument that may be in a Read chunk; also where the stream
  * was not captured so far. Else *which is the first that may not. Not for COMPOUND: ddp.h. */
-bool rpcrdma_binding_arguments(const struct rpcrdma_rpc *call, const void *data, size_t caplen,
-                               size_t len, const struct rpcrdma_reduction *reduction,
-                               size_t *which);
+bool rpcrdma_binding_arguments(const struct rpcrdma_rpc_stream *call,
+                               const struct rpcrdma_reduction *reduction, size_t *which);
 
 enum rpcrdma_alignment {
     RPCRDMA_ALIGNED_NOT,     /* the message has no bytes beside its own */
@@ -63,12 +59,10 @@ enum rpcrdma_alignment {
 /*
  * RDMA_MSGP (RFC 5666 section 4.2) puts bytes between the start of the RPC message and its bulk, so
  * that this lies at a multiple of rdma_align from the start of the Send. What the bulk is only the
- * upper layer knows: NFS's READ, READLINK, WRITE and SYMLINK data. rpc, call, reverse, data: as
- * above; of a Call both are its header.
+ * upper layer knows: NFS's READ, READLINK, WRITE and SYMLINK data. align: of the header (0: nothing
+ * is aligned). header: bytes of the Send before the message. *out is written in any case.
  */
-enum rpcrdma_alignment rpcrdma_binding_bulk(const struct rpcrdma_rpc *rpc,
-                                            const struct rpcrdma_rpc *call, bool reverse,
-                                            const void *data, size_t caplen, size_t len,
+enum rpcrdma_alignment rpcrdma_binding_bulk(const struct rpcrdma_rpc_stream *message,
                                             uint32_t align, uint32_t header,
                                             struct rpcrdma_bulk *out);
 

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "upper/compound.h"
+#include "upper/stream.h"
 #include "upper/xdr_grammar.h"
-#include "wire/rpc.h"
 
 enum { RPCRDMA_DDP_RESULTS = 8 };
 
@@ -44,9 +44,8 @@ struct rpcrdma_ddp {
     uint32_t slots_asked; /* by CREATE_SESSION: ca_maxrequests of the fore channel; 0: not read */
 };
 
-/* A Call that is no COMPOUND. rpc: its decoded header; data, caplen, len, reduction: as in
- * compound.h. */
-void rpcrdma_ddp_call(const struct rpcrdma_rpc *rpc, const void *data, size_t caplen, size_t len,
+/* A Call that is no COMPOUND. reduction: as in compound.h. */
+void rpcrdma_ddp_call(const struct rpcrdma_rpc_stream *call,
                       const struct rpcrdma_reduction *reduction, struct rpcrdma_ddp *out);
 
 /* Operation after operation of a COMPOUND's Call; then its end. *out is zeroed by the caller. */

@@ -23,66 +23,57 @@ static void want(struct rpcrdma_ddp *out, uint32_t bytes)
         out->wants[out->n_wants++] = bytes;
 }
 
-/* How much a READDIR of version 3 may return, or a READDIRPLUS: file handle, cookie, verifier, and
- * (READDIRPLUS) how much of names, come before. */
-static uint32_t readdir_count(const struct rpcrdma_rpc *rpc, const void *data, size_t caplen,
-                              size_t len, uint32_t *off)
+/* The count that stands behind the file handle and `between` more bytes of the arguments; 0: it
+ * cannot be read. *off: its place in the stream. */
+static uint32_t count_behind(const struct rpcrdma_rpc_stream *call, size_t between, uint32_t *off)
 {
-    struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
-    uint32_t n;
+    struct rpcrdma_cursor c = rpcrdma_cursor_init(call->data, call->caplen, call->len);
+    uint32_t n = 32; /* a handle of version 2 */
 
-    if (!rpcrdma_rpc_body(rpc, rpc, &c))
+    if (!rpcrdma_rpc_body(call->rpc, call->rpc, &c))
         return 0;
-    n = rpcrdma_cursor_be32(&c, "file handle");
-    if (c.status != RPCRDMA_OK || n > 64)
-        return 0;
-    rpcrdma_cursor_take(&c, n + (-n & 3), "file handle");
-    rpcrdma_cursor_take(&c, rpc->procedure == NFS3_READDIRPLUS ? 20 : 16, "cookie, verifier");
-    *off = (uint32_t)c.off;
-    n = rpcrdma_cursor_be32(&c, "count");
-    return c.status == RPCRDMA_OK ? n : 0;
-}
-
-/* READ's count: after the file handle and the offset. */
-static uint32_t read_count(const struct rpcrdma_rpc *rpc, const void *data, size_t caplen,
-                           size_t len, uint32_t *off)
-{
-    struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
-    uint32_t n = 32;
-
-    if (!rpcrdma_rpc_body(rpc, rpc, &c))
-        return 0;
-    if (rpc->version == 3)
+    if (call->rpc->version == 3)
         n = rpcrdma_cursor_be32(&c, "file handle");
     if (c.status != RPCRDMA_OK || n > 64)
         return 0;
     rpcrdma_cursor_take(&c, n + (-n & 3), "file handle");
-    rpcrdma_cursor_take(&c, rpc->version == 3 ? 8 : 4, "offset");
+    rpcrdma_cursor_take(&c, between, "what is before the count");
     *off = (uint32_t)c.off;
     n = rpcrdma_cursor_be32(&c, "count");
     return c.status == RPCRDMA_OK ? n : 0;
 }
 
-void rpcrdma_ddp_call(const struct rpcrdma_rpc *rpc, const void *data, size_t caplen, size_t len,
+/* NFSv2 and NFSv3: what its results may carry in a Write chunk, and how much its READ or READDIR
+ * may return. */
+static void nfs_results(const struct rpcrdma_rpc_stream *call, struct rpcrdma_ddp *out)
+{
+    enum { COOKIE = 8, VERIFIER = 8, DIRCOUNT = 4 };
+    const uint32_t version = call->rpc->version, procedure = call->rpc->procedure;
+
+    if (procedure == NFS_READ || procedure == NFS_READLINK) {
+        out->results = 1;
+        want(out,
+             procedure == NFS_READ ? count_behind(call, version == 3 ? 8 : 4, &out->count_off) : 0);
+    } else if (version == 3 && procedure == NFS3_READDIR) {
+        out->read_bytes = count_behind(call, COOKIE + VERIFIER, &out->count_off);
+    } else if (version == 3 && procedure == NFS3_READDIRPLUS) {
+        out->read_bytes = count_behind(call, COOKIE + VERIFIER + DIRCOUNT, &out->count_off);
+    }
+}
+
+void rpcrdma_ddp_call(const struct rpcrdma_rpc_stream *call,
                       const struct rpcrdma_reduction *reduction, struct rpcrdma_ddp *out)
 {
+    const uint32_t need = RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_BODY;
+
     *out = (struct rpcrdma_ddp){0};
-    if ((rpc->present & (RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_BODY)) !=
-        (RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_BODY))
+    if ((call->rpc->present & need) != need)
         return;
-    switch (rpc->program) {
+    switch (call->rpc->program) {
     case RPCRDMA_PROGRAM_NFS:
-        if (rpc->version > 3)
+        if (call->rpc->version > 3)
             return;
-        if (rpc->procedure == NFS_READ || rpc->procedure == NFS_READLINK)
-            out->results = 1;
-        if (rpc->procedure == NFS_READ || rpc->procedure == NFS_READLINK)
-            want(out, rpc->procedure == NFS_READ
-                          ? read_count(rpc, data, caplen, len, &out->count_off)
-                          : 0);
-        else if (rpc->version == 3 &&
-                 (rpc->procedure == NFS3_READDIR || rpc->procedure == NFS3_READDIRPLUS))
-            out->read_bytes = readdir_count(rpc, data, caplen, len, &out->count_off);
+        nfs_results(call, out);
         break;
     case RPCRDMA_PROGRAM_NFSACL:
     case RPCRDMA_PROGRAM_MOUNT:
@@ -95,8 +86,7 @@ void rpcrdma_ddp_call(const struct rpcrdma_rpc *rpc, const void *data, size_t ca
     }
     out->known = true;
     if (reduction && reduction->n_gaps > 0)
-        out->ineligible =
-            !rpcrdma_binding_arguments(rpc, data, caplen, len, reduction, &out->which);
+        out->ineligible = !rpcrdma_binding_arguments(call, reduction, &out->which);
 }
 
 /* The operations that a session needs before it is there stand alone (RFC 8881 section 2.10.6). */

@@ -72,8 +72,9 @@ static void place(const struct input *in, const uint8_t *data, size_t caplen, si
     enum rpcrdma_binding_verdict verdict;
     uint32_t last = 0;
 
-    verdict = rpcrdma_binding_place(&in->rpc, &in->call, in->reverse, data, caplen, len, &reduction,
-                                    places);
+    verdict = rpcrdma_binding_place(
+        &(struct rpcrdma_rpc_stream){&in->rpc, &in->call, in->reverse, data, caplen, len},
+        &reduction, places);
     MUST(rpcrdma_binding_verdict_text(verdict));
     MUST(verdict != RPCRDMA_BINDING_TRUNCATED || caplen < len);
     for (size_t i = 0; i < reduction.n_chunks; i++) {
@@ -89,8 +90,9 @@ static void align(const struct input *in, const uint8_t *data, size_t caplen, si
 {
     struct rpcrdma_bulk bulk;
 
-    if (rpcrdma_binding_bulk(&in->rpc, &in->call, in->reverse, data, caplen, len, in->align,
-                             in->header, &bulk) != RPCRDMA_ALIGNED)
+    if (rpcrdma_binding_bulk(
+            &(struct rpcrdma_rpc_stream){&in->rpc, &in->call, in->reverse, data, caplen, len},
+            in->align, in->header, &bulk) != RPCRDMA_ALIGNED)
         return;
     MUST(bulk.found && bulk.pad > 0 && bulk.pad < in->align);
     MUST(bulk.offset <= len && bulk.pad <= len - bulk.offset);

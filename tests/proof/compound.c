@@ -88,6 +88,8 @@ static void binding(const uint8_t *data)
     for (uint32_t i = 0; i < 2 * 32; i++) {
         struct rpcrdma_rpc rpc = any_rpc(), call = any_rpc();
         struct rpcrdma_reduction reduction = any_reduction();
+        struct rpcrdma_rpc_stream stream = {&rpc, &call, maybe(), data, any_word(), any_word()};
+        struct rpcrdma_rpc_stream own = {&call, &call, maybe(), data, any_word(), any_word()};
         struct rpcrdma_bulk bulk;
         struct rpcrdma_ddp ddp;
         size_t which;
@@ -97,16 +99,16 @@ static void binding(const uint8_t *data)
         call.procedure = rpc.procedure = i % 32;
         switch (Frama_C_interval(0, 3)) {
         case 0:
-            rpcrdma_binding_arguments(&call, data, any_word(), any_word(), &reduction, &which);
+            rpcrdma_binding_arguments(&own, &reduction, &which);
             break;
         case 1:
-            rpcrdma_binding_place(&rpc, &call, maybe(), data, any_word(), any_word(), &reduction, places);
+            rpcrdma_binding_place(&stream, &reduction, places);
             break;
         case 2:
-            rpcrdma_binding_bulk(&rpc, &call, maybe(), data, any_word(), any_word(), any_word(), any_word(), &bulk);
+            rpcrdma_binding_bulk(&stream, any_word(), any_word(), &bulk);
             break;
         default:
-            rpcrdma_ddp_call(&call, data, any_word(), any_word(), &reduction, &ddp);
+            rpcrdma_ddp_call(&own, &reduction, &ddp);
             break;
         }
     }

@@ -10,11 +10,9 @@
 /* Once a Call is whole, or will not be more. */
 void rpc_check_call(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 
-/* verdict: of the binding, UNKNOWN where it was not asked. rpc: the Reply's header; data:
- * its reduced stream. */
-void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
-                     enum rpcrdma_binding_verdict verdict, const void *data, size_t caplen,
-                     size_t len);
+/* verdict: of the binding, UNKNOWN where it was not asked. */
+void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc_stream *reply,
+                     enum rpcrdma_binding_verdict verdict);
 
 /* A Reply's Send with Invalidate. */
 void rpc_check_invalidate(struct flow_rpcs *rpcs, struct rpc_transaction *t,

@@ -82,35 +82,30 @@ static void check_item(struct reconstruct *m, uint32_t index, int64_t off)
 }
 
 /* The results can be read as if no chunk were there, and one has bytes. */
-static bool inline_too(struct reconstruct *m, const struct rpcrdma_rpc *rpc, const void *data,
-                       size_t caplen, size_t len)
+static bool inline_too(const struct rpcrdma_rpc_stream *reply)
 {
     struct rpcrdma_reduction none = {0};
 
-    bool reverse =
-        flow_conn_public_const(m->t->conn)->role[m->t->pub.caller_end] == RPCRDMA_ROLE_SERVER;
-
-    return rpcrdma_binding_place(rpc, &m->t->rpc, reverse, data, caplen, len, &none, NULL) ==
-           RPCRDMA_BINDING_FITS;
+    return rpcrdma_binding_place(reply, &none, NULL) == RPCRDMA_BINDING_FITS;
 }
 
 /* The status that results of NFS begin with: RFC 1813 section 3.3.7, RFC 8881 section 16.2. Sets
  * *off to its place in the Reply's stream. */
-static bool status_of(const struct rpc_transaction *t, const struct rpcrdma_rpc *rpc,
-                      const void *data, size_t caplen, size_t len, uint32_t *status, uint32_t *off)
+static bool status_of(const struct rpc_transaction *t, const struct rpcrdma_rpc_stream *reply,
+                      uint32_t *status, uint32_t *off)
 {
-    struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
+    struct rpcrdma_cursor c = rpcrdma_cursor_init(reply->data, reply->caplen, reply->len);
 
-    if (!data || !rpcrdma_rpc_has_results(rpc) || !rpcrdma_rpc_body(rpc, &t->rpc, &c))
+    if (!reply->data || !rpcrdma_rpc_has_results(reply->rpc) ||
+        !rpcrdma_rpc_body(reply->rpc, &t->rpc, &c))
         return false;
     *off = (uint32_t)c.off;
     *status = rpcrdma_cursor_be32(&c, "status");
     return c.status == RPCRDMA_OK;
 }
 
-void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
-                     enum rpcrdma_binding_verdict verdict, const void *data, size_t caplen,
-                     size_t len)
+void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc_stream *reply,
+                     enum rpcrdma_binding_verdict verdict)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
     const struct rpc_transaction *t = m->t;
@@ -125,18 +120,17 @@ void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
         check_item(m, i, wire.off);
         bytes += m->rpcs->lengths[i];
     }
-    if (bytes > 0 && verdict == RPCRDMA_BINDING_MISFIT && inline_too(m, rpc, data, caplen, len))
+    if (bytes > 0 && verdict == RPCRDMA_BINDING_MISFIT && inline_too(reply))
         reconstruct_finding_at(m, RPCRDMA_RULE_ITEM_TWICE, m->message->write.off, bytes, 0, 0);
-    if (bytes > 0 && verdict == RPCRDMA_BINDING_NONE && rpcrdma_rpc_has_results(rpc))
+    if (bytes > 0 && verdict == RPCRDMA_BINDING_NONE && rpcrdma_rpc_has_results(reply->rpc))
         reconstruct_finding_at(m, RPCRDMA_RULE_RESULT_NOT_ELIGIBLE, m->message->write.off, bytes, 0,
                                0);
-    has_status = (t->pub.compound || t->pending > 0) &&
-                 status_of(t, rpc, data, caplen, len, &status, &status_off);
+    has_status = (t->pub.compound || t->pending > 0) && status_of(t, reply, &status, &status_off);
     /* a Responder that refuses a Call need not read its arguments */
     if (t->has_call && t->pending > 0 && flow_conn_saw_all(t->conn) && has_status && status == 0)
         reconstruct_finding(m, RPCRDMA_RULE_CALL_NOT_PULLED, t->pending, 0, 0);
     if (t->pub.compound)
-        rpc_session_reply(m->rpcs, m->t, rpc, data, caplen, len);
+        rpc_session_reply(m->rpcs, m->t, reply);
     if (t->pub.compound && has_status &&
         (status == NFS4ERR_REP_TOO_BIG || status == NFS4ERR_REP_TOO_BIG_TO_CACHE))
         reconstruct_finding_at(m, RPCRDMA_RULE_REPLY_TOO_BIG, rpc_reply_place(m, status_off),

@@ -53,8 +53,9 @@ static bool place_reply(struct reconstruct *m, const struct rpcrdma_message *mes
         return false;
     reconstruct_returned_writes(m);
     if (n > 0) {
-        enum rpcrdma_binding_verdict verdict = reconstruct_place(
-            m, message->payload.data, message->payload.caplen, message->payload.len, rpc);
+        const struct rpcrdma_rpc_stream reply = reconstruct_reply_stream(
+            m->t, rpc, message->payload.data, message->payload.caplen, message->payload.len);
+        enum rpcrdma_binding_verdict verdict = reconstruct_place(m, &reply);
 
         if (verdict != RPCRDMA_BINDING_FITS && verdict != RPCRDMA_BINDING_TRUNCATED)
             memset(m->rpcs->places, 0, n * sizeof(*m->rpcs->places));

@@ -98,29 +98,27 @@ bool reconstruct_pads_inline(struct flow_rpcs *rpcs, const struct rpc_transactio
 }
 
 void reconstruct_emit_stream(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                             enum rpcrdma_rpc_direction direction, const struct rpcrdma_rpc *rpc,
-                             const struct rpcrdma_reduction *reduced, const uint8_t *data,
-                             size_t caplen, size_t len)
+                             enum rpcrdma_rpc_direction direction,
+                             const struct rpcrdma_rpc_stream *stream,
+                             const struct rpcrdma_reduction *reduced)
 {
     const struct rpcrdma_flow_sink *sink = &rpcs->context->sink;
 
-    if (!sink->payload_stream || !data || rpcs->context->memory.failed)
+    if (!sink->payload_stream || !stream->data || rpcs->context->memory.failed)
         return;
     sink->payload_stream(sink->context,
                          &(struct rpcrdma_payload_stream){
                              .connection = flow_conn_public_const(t->conn),
                              .direction = direction,
-                             .reverse = reconstruct_is_reverse(t),
+                             .reverse = stream->reverse,
                              .xid = t->pub.xid,
                              .time_ns = direction == RPCRDMA_DIRECTION_CALL ? t->pub.call_time_ns
                                                                             : t->pub.reply_time_ns,
-                             .rpc = rpc,
-                             .call = direction == RPCRDMA_DIRECTION_CALL ? rpc
-                                     : t->pub.has_program                ? &t->rpc
-                                                                         : NULL,
-                             .data = data,
-                             .caplen = caplen,
-                             .len = len,
+                             .rpc = stream->rpc,
+                             .call = stream->call,
+                             .data = stream->data,
+                             .caplen = stream->caplen,
+                             .len = stream->len,
                              .reduction = reduced,
                              .tag = &t->pub.tag,
                          });
@@ -187,12 +185,17 @@ const uint8_t *reconstruct_unalign(struct reconstruct *m, const uint8_t *data, s
     struct rpc_reader reader;
     struct rpcrdma_bulk bulk;
     struct rpcrdma_rpc rpc;
+    const struct rpcrdma_rpc_stream stream = {.rpc = &rpc,
+                                              .call = m->message ? &m->t->rpc : &rpc,
+                                              .reverse = reconstruct_is_reverse(m->t),
+                                              .data = data,
+                                              .caplen = *caplen,
+                                              .len = length};
 
     if (!data)
         return data;
     rpcrdma_rpc_decode(data, *caplen, length, &rpc);
-    switch (rpcrdma_binding_bulk(&rpc, m->message ? &m->t->rpc : &rpc, reconstruct_is_reverse(m->t),
-                                 data, *caplen, length, align, header, &bulk)) {
+    switch (rpcrdma_binding_bulk(&stream, align, header, &bulk)) {
     case RPCRDMA_ALIGNED_NOT:
         return data;
     case RPCRDMA_ALIGNED_UNKNOWN:

@@ -11,11 +11,17 @@ static void read_names(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                        const struct rpcrdma_rpc *rpc, const uint8_t *data, size_t caplen,
                        size_t len)
 {
+    const struct rpcrdma_rpc_stream call = {.rpc = rpc,
+                                            .call = rpc,
+                                            .reverse = reconstruct_is_reverse(t),
+                                            .data = data,
+                                            .caplen = caplen,
+                                            .len = len};
     struct rpcrdma_transaction *pub = &t->pub;
     struct rpcrdma_reduction reduced;
     struct rpcrdma_compound it;
     struct rpcrdma_operation op;
-    bool callback, reverse, compound;
+    bool callback, compound;
 
     reduced = reconstruct_reduction(rpcs, t->chunk_map);
     reduced.pad_inline =
@@ -24,13 +30,12 @@ static void read_names(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     t->pads_inline = reduced.pad_inline;
     if (!t->stream_emitted && !rpcs->context->sink.replies_only) {
         t->stream_emitted = true;
-        reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, rpc, &reduced, data, caplen, len);
+        reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, &call, &reduced);
     }
-    reverse = reconstruct_is_reverse(t);
-    compound = rpcrdma_compound_is(rpc, reverse, &callback);
+    compound = rpcrdma_compound_is(rpc, call.reverse, &callback);
     if (!compound ||
-        !rpcrdma_compound_begin(&it, rpc, rpc, reverse, data, caplen, len, &reduced, NULL)) {
-        rpcrdma_ddp_call(rpc, data, caplen, len, &reduced, &t->ddp);
+        !rpcrdma_compound_begin(&it, rpc, rpc, call.reverse, data, caplen, len, &reduced, NULL)) {
+        rpcrdma_ddp_call(&call, &reduced, &t->ddp);
         t->ddp.slot_known = rpc->status == RPCRDMA_MALFORMED ||
                             (rpc->present & RPCRDMA_RPC_HAS_PROGRAM && !compound);
         return;

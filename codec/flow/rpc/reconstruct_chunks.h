@@ -60,6 +60,20 @@ static inline bool reconstruct_is_reverse(const struct rpc_transaction *t)
     return flow_conn_public_const(t->conn)->role[t->pub.caller_end] == RPCRDMA_ROLE_SERVER;
 }
 
+/* The base of a Reply with that header: caplen bytes of len at data. */
+static inline struct rpcrdma_rpc_stream reconstruct_reply_stream(const struct rpc_transaction *t,
+                                                                 const struct rpcrdma_rpc *rpc,
+                                                                 const uint8_t *data, size_t caplen,
+                                                                 size_t len)
+{
+    return (struct rpcrdma_rpc_stream){.rpc = rpc,
+                                       .call = t->pub.has_program ? &t->rpc : NULL,
+                                       .reverse = reconstruct_is_reverse(t),
+                                       .data = data,
+                                       .caplen = caplen,
+                                       .len = len};
+}
+
 /* reconstruct.c. The read chunks that were taken out of a message. There is room for them. */
 struct rpcrdma_reduction reconstruct_reduction(struct flow_rpcs *rpcs,
                                                const struct rpc_chunk_map *reads);
@@ -69,9 +83,9 @@ const struct rpcrdma_rpc *reconstruct_header(const struct flow_rpcs *rpcs, const
                                              size_t caplen, size_t len, struct rpcrdma_rpc *own);
 /* To the sink: a Payload stream; a whole RPC message. */
 void reconstruct_emit_stream(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                             enum rpcrdma_rpc_direction direction, const struct rpcrdma_rpc *rpc,
-                             const struct rpcrdma_reduction *reduced, const uint8_t *data,
-                             size_t caplen, size_t len);
+                             enum rpcrdma_rpc_direction direction,
+                             const struct rpcrdma_rpc_stream *stream,
+                             const struct rpcrdma_reduction *reduced);
 void reconstruct_emit(struct reconstruct *m, enum rpcrdma_rpc_direction direction,
                       struct rpcrdma_rpc_message *out);
 /* Takes out of the base what RDMA_MSGP put in to align the bulk. Returns the base as one run again.
@@ -98,10 +112,9 @@ bool reconstruct_pads_inline(struct flow_rpcs *rpcs, const struct rpc_transactio
 /* reconstruct_reply.c. The returned write list's lengths, for the binding, and what is odd about
  * it. */
 void reconstruct_returned_writes(struct reconstruct *m);
-/* Asks the upper-layer binding for the places of those; data: the base. */
-enum rpcrdma_binding_verdict reconstruct_place(struct reconstruct *m, const uint8_t *data,
-                                               size_t caplen, size_t len,
-                                               const struct rpcrdma_rpc *rpc);
+/* Asks the upper-layer binding for the places of those. */
+enum rpcrdma_binding_verdict reconstruct_place(struct reconstruct *m,
+                                               const struct rpcrdma_rpc_stream *reply);
 /* reconstruct.c. Whose it is, and what it is made of. */
 void reconstruct_describe(const struct reconstruct *m, enum rpcrdma_rpc_direction direction,
                           struct rpcrdma_rpc_message *out);

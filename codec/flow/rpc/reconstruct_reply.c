@@ -70,18 +70,15 @@ void reconstruct_returned_writes(struct reconstruct *m)
                                m->message->write.off, n_offered, m->n_writes, 0);
 }
 
-enum rpcrdma_binding_verdict reconstruct_place(struct reconstruct *m, const uint8_t *data,
-                                               size_t caplen, size_t len,
-                                               const struct rpcrdma_rpc *rpc)
+enum rpcrdma_binding_verdict reconstruct_place(struct reconstruct *m,
+                                               const struct rpcrdma_rpc_stream *reply)
 {
     struct rpcrdma_reduction reduced = reconstruct_reduction(m->rpcs, m->reads);
     enum rpcrdma_binding_verdict verdict;
 
     reduced.chunks = m->rpcs->lengths;
     reduced.n_chunks = m->n_writes;
-    verdict = rpcrdma_binding_place(rpc, m->t->pub.has_program ? &m->t->rpc : NULL,
-                                    reconstruct_is_reverse(m->t), data, caplen, len, &reduced,
-                                    m->rpcs->places);
+    verdict = rpcrdma_binding_place(reply, &reduced, m->rpcs->places);
     m->pad_inline = reduced.pad_inline;
     for (uint32_t i = 0; i < m->n_writes; i++)
         if (m->rpcs->places[i].placed && m->rpcs->places[i].pad_inline) {
@@ -96,8 +93,8 @@ enum rpcrdma_binding_verdict reconstruct_place(struct reconstruct *m, const uint
 /* Whether nothing is wrong with what a Reply without chunks leaves of those that its Call offered,
  * or says. */
 static bool check_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                        const struct rpcrdma_message *message, const struct rpc_part *part,
-                        const struct rpcrdma_rpc *rpc)
+                        const struct rpcrdma_message *message,
+                        const struct rpcrdma_rpc_stream *reply)
 {
     struct reconstruct m = {.rpcs = rpcs,
                             .t = t,
@@ -107,17 +104,23 @@ static bool check_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                             .first_finding = t->findings ? t->findings->count : 0};
 
     reconstruct_returned_writes(&m);
-    rpc_check_reply(&m, rpc, RPCRDMA_BINDING_UNKNOWN, part->data, part->caplen, part->len);
+    rpc_check_reply(&m, reply, RPCRDMA_BINDING_UNKNOWN);
     return !m.fault;
 }
 
+static struct rpcrdma_rpc_stream plain_stream(const struct rpc_transaction *t,
+                                              const struct rpcrdma_rpc *rpc,
+                                              const struct rpc_part *part)
+{
+    return reconstruct_reply_stream(t, rpc, part->data, part->caplen, part->len);
+}
+
 static void give_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                       const struct rpcrdma_rpc *rpc, const struct rpc_part *part)
+                       const struct rpcrdma_rpc_stream *reply)
 {
     const struct rpcrdma_reduction reduced = {.gaps = rpcs->gaps, .chunks = rpcs->lengths};
 
-    reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, rpc, &reduced, part->data,
-                            part->caplen, part->len);
+    reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, reply, &reduced);
 }
 
 static void note_cut(struct rpc_transaction *t, const struct rpcrdma_message *message)
@@ -132,14 +135,15 @@ static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     struct rpcrdma_rpc own;
     const struct rpcrdma_rpc *rpc =
         reconstruct_header(rpcs, part->data, part->caplen, part->len, &own);
+    const struct rpcrdma_rpc_stream reply = plain_stream(t, rpc, part);
     bool good = true;
 
     t->pub.reply_chunk_length = 0;
     note_cut(t, message);
     if (t->chunk_map || t->pending > 0 || t->pub.compound)
-        good = check_plain(rpcs, t, message, part, rpc);
+        good = check_plain(rpcs, t, message, &reply);
     if (rpc->present & RPCRDMA_RPC_HAS_XID)
-        give_plain(rpcs, t, rpc, part);
+        give_plain(rpcs, t, &reply);
     t->reply_complete = good && message->status == RPCRDMA_OK;
     t->pub.reply_length = message->present & RPCRDMA_HAS_HEADER_LENGTH ? part->len : 0;
     if (t->ddp.has_slot)
@@ -148,13 +152,13 @@ static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 
 /* Its Call's operations say what its results have to be. */
 RPCRDMA_RARE static bool check_compound(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                                        const struct flow_send *send, const struct rpc_part *part,
-                                        const struct rpcrdma_rpc *rpc)
+                                        const struct flow_send *send,
+                                        const struct rpcrdma_rpc_stream *reply)
 {
     struct rpcrdma_message message;
 
     flow_message_decode(rpcrdma_dialect(RPCRDMA_V1), send->data, send->caplen, send->len, &message);
-    return check_plain(rpcs, t, &message, part, rpc);
+    return check_plain(rpcs, t, &message, reply);
 }
 
 void rpc_reply_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
@@ -164,10 +168,12 @@ void rpc_reply_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 
     t->reply_complete = true;
     if (t->pub.compound || rpcs->context->sink.payload_stream) {
+        const struct rpcrdma_rpc_stream reply = plain_stream(t, &rpc, part);
+
         rpcrdma_rpc_decode(part->data, part->caplen, part->len, &rpc);
         if (t->pub.compound)
-            t->reply_complete = check_compound(rpcs, t, send, part, &rpc);
-        give_plain(rpcs, t, &rpc, part);
+            t->reply_complete = check_compound(rpcs, t, send, &reply);
+        give_plain(rpcs, t, &reply);
     }
     t->pub.reply_length = part->len;
     if (t->ddp.has_slot)
@@ -175,8 +181,7 @@ void rpc_reply_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 }
 
 /* The Payload stream, where the sink wants it. */
-static void give_stream(const struct reconstruct *m, const struct rpcrdma_rpc *rpc,
-                        const uint8_t *data, size_t caplen)
+static void give_stream(const struct reconstruct *m, const struct rpcrdma_rpc_stream *reply)
 {
     struct flow_rpcs *rpcs = m->rpcs;
     struct rpcrdma_reduction reduced = {.gaps = rpcs->gaps,
@@ -184,12 +189,11 @@ static void give_stream(const struct reconstruct *m, const struct rpcrdma_rpc *r
                                         .n_chunks = m->n_writes,
                                         .pad_inline = m->pad_inline};
 
-    if (!rpcs->context->sink.payload_stream || !(rpc->present & RPCRDMA_RPC_HAS_XID))
+    if (!rpcs->context->sink.payload_stream || !(reply->rpc->present & RPCRDMA_RPC_HAS_XID))
         return;
     if (m->reads && rpcs->gaps)
         reduced.n_gaps = m->reads->n_reads;
-    reconstruct_emit_stream(rpcs, m->t, RPCRDMA_DIRECTION_REPLY, rpc, &reduced, data, caplen,
-                            (size_t)rpcs->base.length);
+    reconstruct_emit_stream(rpcs, m->t, RPCRDMA_DIRECTION_REPLY, reply, &reduced);
 }
 
 /* Bytes of write chunks whose place is not known, with their padding. */
@@ -206,8 +210,8 @@ static uint64_t unplaced_length(const struct reconstruct *m)
 }
 
 /* Where the Writes and Reads go that it returned; *why: what says that some have no place. */
-static void place_chunks(struct reconstruct *m, const struct rpcrdma_rpc *rpc, const uint8_t *data,
-                         size_t caplen, const char **why)
+static void place_chunks(struct reconstruct *m, const struct rpcrdma_rpc_stream *reply,
+                         const char **why)
 {
     struct flow_rpcs *rpcs = m->rpcs;
     size_t n = m->message->write.count + (m->reads ? m->reads->n_reads : 0);
@@ -219,10 +223,10 @@ static void place_chunks(struct reconstruct *m, const struct rpcrdma_rpc *rpc, c
     }
     reconstruct_returned_writes(m);
     if (m->n_writes > 0 || (m->reads && m->reads->n_reads > 0)) {
-        verdict = reconstruct_place(m, data, caplen, (size_t)rpcs->base.length, rpc);
+        verdict = reconstruct_place(m, reply);
         *why = rpcrdma_binding_verdict_text(verdict);
     }
-    rpc_check_reply(m, rpc, verdict, data, caplen, (size_t)rpcs->base.length);
+    rpc_check_reply(m, reply, verdict);
 }
 
 static void any_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
@@ -238,6 +242,7 @@ static void any_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                             .first_finding = t->findings ? t->findings->count : 0};
     const char *why = "its place is not known";
     struct rpcrdma_rpc rpc = {0};
+    struct rpcrdma_rpc_stream stream;
     struct rpcrdma_rpc_message out;
     struct reconstruct_holes holes;
     const uint8_t *data;
@@ -251,8 +256,9 @@ static void any_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         data = reconstruct_unalign(&m, data, &caplen, message->align, message->header_length);
     if (data)
         rpc = *reconstruct_header(rpcs, data, caplen, (size_t)rpcs->base.length, &rpc);
-    place_chunks(&m, &rpc, data, caplen, &why);
-    give_stream(&m, &rpc, data, caplen);
+    stream = reconstruct_reply_stream(t, &rpc, data, caplen, (size_t)rpcs->base.length);
+    place_chunks(&m, &stream, &why);
+    give_stream(&m, &stream);
     reconstruct_compose(&m);
     n_iovec = rpcs->whole.count;
     length = rpcs->whole.length;

@@ -312,7 +312,7 @@ static bool creates(const struct rpc_transaction *t)
 }
 
 void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                       const struct rpcrdma_rpc *rpc, const void *data, size_t caplen, size_t len)
+                       const struct rpcrdma_rpc_stream *reply)
 {
     struct rpc_session *session = t->ddp.has_slot ? find(rpcs, t->session) : NULL;
     bool doubt = t->slot && t->slot_doubt != 0;
@@ -322,8 +322,9 @@ void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 
     if (!t->ddp.has_slot && !create)
         return;
-    if (!data || !rpcrdma_compound_begin(&it, rpc, &t->rpc, t->pub.callback, data, caplen, len,
-                                         NULL, NULL)) {
+    if (!reply->data ||
+        !rpcrdma_compound_begin(&it, reply->rpc, &t->rpc, t->pub.callback, reply->data,
+                                reply->caplen, reply->len, NULL, NULL)) {
         if (session)
             session->blind[t->pub.callback] = true;
         return;

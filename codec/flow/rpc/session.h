@@ -12,7 +12,7 @@
 struct flow_conn;
 struct flow_rpcs;
 struct rpc_transaction;
-struct rpcrdma_rpc;
+struct rpcrdma_rpc_stream;
 
 enum {
     RPC_SLOTS = 1024,   /* of sessions, remembered */
@@ -91,7 +91,7 @@ void rpc_session_together(struct flow_rpcs *rpcs, const struct rpc_transaction *
  * results, which say what is allowed from now on; a Reply that was put together. */
 void rpc_session_call(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                       const struct rpcrdma_rpc *rpc, const void *data, size_t caplen, size_t len);
+                       const struct rpcrdma_rpc_stream *reply);
 void rpc_session_reply_size(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* A connection that carried sessions is closed. */
 void rpc_session_close(struct flow_rpcs *rpcs, const struct flow_conn *conn);

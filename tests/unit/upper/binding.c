@@ -23,8 +23,10 @@ static struct outcome place(const struct bytes *b, size_t caplen, size_t len,
 
     memset(out.places, 0xee, sizeof(out.places));
     rpcrdma_rpc_decode(copy, caplen, len, &reply);
-    out.verdict =
-        rpcrdma_binding_place(&reply, call, false, copy, caplen, len, &reduction, out.places);
+    out.verdict = rpcrdma_binding_place(
+        &(struct rpcrdma_rpc_stream){
+            .rpc = &reply, .call = call, .data = copy, .caplen = caplen, .len = len},
+        &reduction, out.places);
     out.pad_inline = reduction.pad_inline;
     free(copy);
     return out;

@@ -29,7 +29,10 @@ static enum rpcrdma_alignment ask(const struct rpcrdma_rpc *call, size_t len, ui
     struct rpcrdma_rpc rpc;
 
     rpcrdma_rpc_decode(copy, len, len, &rpc);
-    answer = rpcrdma_binding_bulk(&rpc, call ? call : &rpc, false, copy, len, len, to, HEADER, out);
+    answer = rpcrdma_binding_bulk(
+        &(struct rpcrdma_rpc_stream){
+            .rpc = &rpc, .call = call ? call : &rpc, .data = copy, .caplen = len, .len = len},
+        to, HEADER, out);
     free(copy);
     return answer;
 }

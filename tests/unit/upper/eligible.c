@@ -84,7 +84,10 @@ static void counts_are_found_where_integrity_wraps_them(void **state)
                 put_opaque(&b, 28); /* checksum */
             call = decoded(&b);
             call.gss_service = service;
-            rpcrdma_ddp_call(&call, b.data, b.n, b.n, NULL, &ddp);
+            rpcrdma_ddp_call(
+                &(struct rpcrdma_rpc_stream){
+                    .rpc = &call, .call = &call, .data = b.data, .caplen = b.n, .len = b.n},
+                NULL, &ddp);
             assert_int_equal(ddp.read_bytes, service < 3 ? 8192 : 0);
             assert_int_equal(ddp.count_off, service < 3 ? at : 0);
         }
