@@ -15,9 +15,6 @@
  * write chunk meant for it came back unused and is passed over (RFC 8166 section 4.3.2). */
 void rpcrdma_xdr_step(struct rpcrdma_xdr *x, const char *grammar);
 
-/* True when `grammar` is well formed. For tests of the tables. */
-bool rpcrdma_xdr_grammar_valid(const char *grammar);
-
 /* After the last operation: true when the stream ended exactly with it. */
 bool rpcrdma_compound_exact(const struct rpcrdma_compound *it);
 

@@ -84,12 +84,6 @@ static bool answered_others(const struct report_connection *other,
            answered(other, since_ns, until_ns);
 }
 
-guint report_answered_others(const struct report *r, const struct report_connection *c,
-                             int64_t since_ns, int64_t until_ns)
-{
-    return count(r, c, answered_others, since_ns, until_ns);
-}
-
 static bool survived(const struct report_connection *other, const struct report_connection *c,
                      int64_t since_ns, int64_t until_ns)
 {
@@ -156,7 +150,7 @@ struct report_beside report_look_beside(const struct report *r, const struct rep
     }
     if (failed && begun_beside(r, c, failed, until_ns, &by, text))
         return by;
-    by.others = report_answered_others(r, c, since_ns, until_ns);
+    by.others = count(r, c, answered_others, since_ns, until_ns);
     if (by.others > 0)
         tell_others(by.others, text);
     return by;

@@ -111,12 +111,8 @@ bool report_stood_silent(const struct report_connection *c, int end);
  * none did. It sent nothing behind what was not answered in time, and answered nothing. */
 int report_gave_up(const struct report_connection *c);
 
-/* beside.c: connections of the same two hosts whose Calls were answered all that time, ...
- */
+/* beside.c: connections of the same two hosts whose Calls were answered all that time, ... */
 guint report_answered_beside(const struct report *r, const struct report_connection *c,
-                             int64_t since_ns, int64_t until_ns);
-/* likewise of other clients of this server, ... */
-guint report_answered_others(const struct report *r, const struct report_connection *c,
                              int64_t since_ns, int64_t until_ns);
 /* ... and those to the same server that had answers before and behind it: it was not restarted. */
 guint report_survived(const struct report *r, const struct report_connection *c, int64_t since_ns,

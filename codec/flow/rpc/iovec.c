@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/rpc_state.h"
 
-enum { FIRST_SIZE = 16, WORD = 4 };
+enum { FIRST_SIZE = 16 };
 
 void rpc_iovec_reset(struct rpc_iovec *iovec)
 {

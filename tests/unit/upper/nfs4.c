@@ -4,6 +4,7 @@
 
 #include "upper/nfs4.h"
 #include "upper/private.h"
+#include "upper/xdr_grammar_text.h"
 
 enum what { arguments, results };
 
@@ -111,13 +112,73 @@ static void every_number_has_vectors(void **state)
     }
 }
 
+/* Well-formedness, without input: every arm is looked at. */
+static const char *valid_group(const char *g)
+{
+    for (;;) {
+        switch (*g) {
+        case 'u':
+        case 'h':
+        case 's':
+        case 'd':
+            g++;
+            break;
+        case 'x':
+            g++;
+            if (*g < '1' || *g > '9' || rpcrdma_grammar_number(&g) % 4 != 0)
+                return NULL;
+            break;
+        case '[':
+        case '{': {
+            char close = *g == '[' ? ']' : '}';
+
+            if (g[1] == close)
+                return NULL;
+            g = valid_group(g + 1);
+            if (!g || *g != close)
+                return NULL;
+            g++;
+            break;
+        }
+        case '<':
+            do {
+                do {
+                    g++;
+                    if (*g == '*')
+                        g++;
+                    else if (*g >= '0' && *g <= '9')
+                        rpcrdma_grammar_number(&g);
+                    else
+                        return NULL;
+                } while (*g == ',');
+                if (*g != ':')
+                    return NULL;
+                g = valid_group(g + 1);
+            } while (g && *g == ';');
+            if (!g || *g != '>')
+                return NULL;
+            g++;
+            break;
+        default:
+            return g;
+        }
+    }
+}
+
+static bool valid(const char *grammar)
+{
+    const char *end = valid_group(grammar);
+
+    return end && *end == '\0';
+}
+
 static void check_entry(const struct rpcrdma_nfs4_operation *op, uint32_t number)
 {
     if (!op)
         return;
     assert_int_equal(op->number, number);
-    assert_true(rpcrdma_xdr_grammar_valid(op->arguments));
-    assert_true(rpcrdma_xdr_grammar_valid(op->results));
+    assert_true(valid(op->arguments));
+    assert_true(valid(op->results));
 }
 
 static void every_grammar_is_well_formed(void **state)
@@ -134,7 +195,7 @@ static void every_grammar_is_well_formed(void **state)
     assert_null(rpcrdma_nfs4_operation(UINT32_MAX));
     assert_null(rpcrdma_nfs4_callback(16));
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        if (rpcrdma_xdr_grammar_valid(bad[i]))
+        if (valid(bad[i]))
             fail_msg("taken as a grammar: %s", bad[i]);
 }
 
