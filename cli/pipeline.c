@@ -13,10 +13,10 @@
 #include "source/interrupt.h"
 #include "times.h"
 
-/* Not before it, nor after a lull. */
+/* Not before it, nor after an idle time. */
 static inline bool follows(int64_t time_ns, int64_t latest_ns)
 {
-    return (uint64_t)time_ns - (uint64_t)latest_ns < PIPELINE_LULL_NS;
+    return (uint64_t)time_ns - (uint64_t)latest_ns < PIPELINE_IDLE_NS;
 }
 
 /* A packet like the one before: of the same interface and link type, later, and without notes. */

@@ -33,11 +33,11 @@ struct pipeline_file {
     bool left_out;     /* packets of an unknown link type */
 };
 
-/* A lull: no packet of any kind passed. From one packet of the capture to the next. (An end that is
- * not heard while others are is silent.) */
-#define PIPELINE_LULL_NS UINT64_C(1000000000)
-enum { PIPELINE_LULLS = 16 };
-struct pipeline_lull {
+/* An idle time: no packet of any kind passed. From one packet of the capture to the next. (An end
+ * that is not heard while others are is silent.) */
+#define PIPELINE_IDLE_NS UINT64_C(1000000000)
+enum { PIPELINE_IDLE_KEPT = 16 };
+struct pipeline_idle {
     int64_t since_ns, until_ns;
 };
 
@@ -93,9 +93,9 @@ struct pipeline {
 
     /* for sinks to read */
     struct view_clock clock;
-    /* the latest times in which no packet of any kind passed, by number % PIPELINE_LULLS */
-    struct pipeline_lull lulls[PIPELINE_LULLS];
-    uint64_t n_lulls;      /* so far */
+    /* the latest times in which no packet of any kind passed, by number % PIPELINE_IDLE_KEPT */
+    struct pipeline_idle idle[PIPELINE_IDLE_KEPT];
+    uint64_t n_idle;       /* so far */
     uint64_t messages;     /* so far; not where they are unlisted */
     uint64_t memory_limit; /* so far: how often something was left out because of --max-memory */
     uint64_t unread;       /* so far: how often input could not be used, or not to its end */

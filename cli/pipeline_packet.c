@@ -107,11 +107,11 @@ static void begin_part(const struct pipeline *pipeline, struct interface_clock *
 }
 
 /* Nothing at all passed between these. */
-static void note_lull(struct pipeline *pipeline, int64_t since_ns, int64_t until_ns)
+static void note_idle(struct pipeline *pipeline, int64_t since_ns, int64_t until_ns)
 {
-    if (time_less(until_ns, since_ns) >= (int64_t)PIPELINE_LULL_NS)
-        pipeline->lulls[pipeline->n_lulls++ % PIPELINE_LULLS] =
-            (struct pipeline_lull){since_ns, until_ns};
+    if (time_less(until_ns, since_ns) >= (int64_t)PIPELINE_IDLE_NS)
+        pipeline->idle[pipeline->n_idle++ % PIPELINE_IDLE_KEPT] =
+            (struct pipeline_idle){since_ns, until_ns};
 }
 
 static void look_at_clock(struct pipeline *pipeline, const struct source_packet *one)
@@ -129,7 +129,7 @@ static void look_at_clock(struct pipeline *pipeline, const struct source_packet 
     }
     clock->latest_ns = now;
     if (own->any_newest)
-        note_lull(pipeline, own->newest_ns, now);
+        note_idle(pipeline, own->newest_ns, now);
     own->newest_ns = own->any_newest ? MAX(own->newest_ns, now) : now;
     own->any_newest = true;
 }

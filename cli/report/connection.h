@@ -144,9 +144,9 @@ struct report_slow {
     int64_t ns;                    /* that it took, of all RPCs; ... */
     struct report_periods periods; /* ... and when: what overlaps counts once */
     uint64_t frame;
-    int64_t lull_ns;            /* of the ns: of RPCs for nearly all of which nothing passed */
-    struct pipeline_lull lull;  /* that was the first of these; */
-    bool several_lulls;         /* and of others */
+    int64_t idle_ns;            /* of the ns: of RPCs for nearly all of which nothing passed */
+    struct pipeline_idle idle;  /* that was the first of these; */
+    bool several_idle;          /* and of others */
     struct rpcrdma_address end; /* that end, of the first; */
     bool several_ends;          /* and there are others */
     uint32_t connection;        /* of the first; 0: of several */

@@ -142,7 +142,7 @@ struct report_cause {
     int64_t since_ns, until_ns;         /* of a failure */
     /* of a slow transfer, or end; until Calls were sent again */
     struct report_periods when;
-    bool in_lull; /* of a slow end: nearly all of it is one time in which nothing passed */
+    bool in_idle; /* of a slow end: nearly all of it is one time in which nothing passed */
     bool has_lost;                      /* lost-to-...: of one connection */
     struct report_lost lost;
     const struct report_connection *of; /* NULL: of the whole capture */
@@ -158,10 +158,11 @@ struct report_cause {
 
 enum { REPORT_JUMPS = 4 };
 
-/* Lulls that a wait shows to be none: what waited would have been sent again. The first of them. */
+/* Idle times that a wait shows to be none: what waited would have been sent again. The first of
+ * them. */
 struct report_jumps {
     unsigned n;
-    struct pipeline_lull at[REPORT_JUMPS];
+    struct pipeline_idle at[REPORT_JUMPS];
     uint64_t rpcs, frame; /* that waited; the first of them */
 };
 
@@ -188,7 +189,7 @@ struct report {
     uint64_t slow_of_all;   /* of those: a second and more, and no part of one is, but all are */
     int64_t slow_of_all_ns; /* the longest of these */
     uint64_t slow_cut;      /* of these: the Call was cut, and no part is known */
-    struct report_jumps jumps; /* see collect/lulls.c */
+    struct report_jumps jumps; /* see collect/idle.c */
     /* where the time of the client's RPCs went; of callbacks phases.server_ns is the client's */
     struct rpcrdma_phases spent;
     int64_t spent_stalled_ns;

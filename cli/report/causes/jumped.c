@@ -14,7 +14,7 @@ static struct report_periods periods_of(const struct report_jumps *jumps)
     struct report_periods all = {0};
 
     for (unsigned i = 0; i < jumps->n; i++) {
-        const struct pipeline_lull *one = &jumps->at[i];
+        const struct pipeline_idle *one = &jumps->at[i];
         int64_t ns = time_less(one->until_ns, one->since_ns);
 
         report_period_add(&all, &(struct report_period){one->since_ns, one->until_ns, ns});
@@ -92,6 +92,6 @@ void causes_of_jumps(struct report *r)
     if (r->jumps.n > 0)
         jumped(r);
     for (unsigned i = 0; i < r->n_causes; i++)
-        if (is_wait(&r->causes[i]) && r->causes[i].in_lull)
+        if (is_wait(&r->causes[i]) && r->causes[i].in_idle)
             doubt(&r->causes[i]);
 }

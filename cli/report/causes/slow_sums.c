@@ -29,7 +29,7 @@ struct report_cause *report_slow_cause(struct report *r, const struct report_slo
     cause->rpcs = slow->rpcs;
     cause->time_ns = report_periods_ns(&slow->periods);
     cause->when = slow->periods;
-    cause->in_lull = !slow->several_lulls && slow->lull_ns > slow->ns / 2;
+    cause->in_idle = !slow->several_idle && slow->idle_ns > slow->ns / 2;
     cause->frame = slow->frame;
     who[0] = '\0';
     if (!slow->several_ends && one_of_several(r, &slow->end, server)) {

@@ -20,14 +20,14 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
 /* and packets towards that end were sent again then, which may explain it */
 void report_note_loss(struct report_trouble *trouble, int end, int64_t time_ns);
 
-/* lulls.c: that this wait was nearly all one time in which nothing passed; ... */
-void report_note_lull(const struct report *r, struct report_slow *slow,
+/* idle.c: that this wait was nearly all one time in which nothing passed; ... */
+void report_note_idle(const struct report *r, struct report_slow *slow,
                       const struct report_period *when);
 /* ... and in which the RPC waited for what its sender's timer should have ended */
 void report_note_jump(struct report *r, const struct rpcrdma_transaction *t,
                       const struct report_period *when);
 /* As report_slow_add, which calls it. */
-void report_lulls_add(struct report_slow *sum, const struct report_slow *one);
+void report_idle_add(struct report_slow *sum, const struct report_slow *one);
 
 /* statuses.c: an error that a Reply gives */
 void report_status(struct report *r, const struct rpcrdma_transaction *t,

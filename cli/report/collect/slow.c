@@ -40,7 +40,7 @@ void report_slow_add(struct report_slow *sum, const struct report_slow *one)
     sum->unmoved += one->unmoved;
     sum->queued += one->queued;
     sum->ns = time_plus(sum->ns, one->ns);
-    report_lulls_add(sum, one);
+    report_idle_add(sum, one);
     report_periods_add(&sum->periods, &one->periods);
 }
 
@@ -110,7 +110,7 @@ static void note_slow_one(const struct report *r, struct report_slow *slow,
     slow->reads += MAX(t->segments, 1);
     slow->again += t->retransmitted && t->original_connection == 0;
     slow->ns = time_plus(slow->ns, when->ns);
-    report_note_lull(r, slow, when);
+    report_note_idle(r, slow, when);
     report_period_add(&slow->periods, when);
 }
 
