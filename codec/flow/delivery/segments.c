@@ -204,7 +204,7 @@ static void again(struct flow_delivery *d, const struct flow_delivery *back,
         timer = true;
         if (!gap) {
             timed_out(d, first, last + 1, segment->time_ns);
-            delivery_segment_owes(d->rare, back, segment);
+            delivery_note_unacked(d->rare, back, segment);
         }
     } else if (!gap && last < d->through) {
         path->spurious++; /* a probe (RFC 8985 section 7), or it met its acknowledgement */
@@ -501,7 +501,7 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     back->acked = true;
     back->acknowledged |= segment->len == 0;
     open |= answered(back, segment, through);
-    if (d->rare && d->rare->spurious.owed != 0)
-        delivery_segment_pays(d->rare, back);
+    if (d->rare && d->rare->spurious.unacked != 0)
+        delivery_unacked_acked(d->rare, back);
     return open;
 }

@@ -240,8 +240,8 @@ struct rare {
         bool acked;               /* its acknowledgement had passed */
         uint64_t said_acked;      /* of these, counted as such, where that was lost; and how long */
         int64_t said_acked_ns;
-        uint64_t owed; /* position after what its sender had not taken then; 0: nothing. owed.c */
-        uint64_t owed_again; /* and what had been retransmitted to it */
+        uint64_t unacked; /* unacked.c: position after what its sender had not taken then; or 0 */
+        uint64_t unacked_again; /* and what had been retransmitted to it */
         uint32_t again_size; /* what was retransmitted then, until its receiver sends; else 0 */
         uint64_t served; /* of these, counted as such: Acks were lost; and those silences */
         int64_t served_ns;
@@ -634,11 +634,11 @@ void delivery_probe_answered(struct flow_delivery *d, int64_t time_ns);
 void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
                           const struct flow_delivery *back,
                           const struct rpcrdma_tcp_segment *segment);
-/* owed.c: a timer ended; what had come to its sender long before (`back`) it does not acknowledge.
- * Later it does: spurious.owed is not 0. */
-void delivery_segment_owes(struct rare *rare, const struct flow_delivery *back,
+/* unacked.c: a timer ended; what had come to its sender long before (`back`) it does not
+ * acknowledge. Later it does: spurious.unacked is not 0. */
+void delivery_note_unacked(struct rare *rare, const struct flow_delivery *back,
                            const struct rpcrdma_tcp_segment *segment);
-void delivery_segment_pays(struct rare *rare, const struct flow_delivery *back);
+void delivery_unacked_acked(struct rare *rare, const struct flow_delivery *back);
 /* So much new data follows, and its receiver has sent nothing since: spurious.again_size is not 0.
  */
 void delivery_segment_goes_on(struct flow_delivery *d, uint64_t bytes);

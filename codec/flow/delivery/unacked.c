@@ -21,20 +21,20 @@ static uint64_t retransmitted(const struct flow_delivery *d)
     return d->rare ? d->rare->path.retransmitted : 0;
 }
 
-void delivery_segment_owes(struct rare *rare, const struct flow_delivery *back,
+void delivery_note_unacked(struct rare *rare, const struct flow_delivery *back,
                            const struct rpcrdma_tcp_segment *segment)
 {
     const struct transmission *t;
 
-    rare->spurious.owed = 0;
+    rare->spurious.unacked = 0;
     rare->spurious.again_size = rare->spurious.acked ? segment->len : 0;
     if (!rare->spurious.acked || !back || !back->started || !segment->has_ack)
         return;
     t = transmission_at(back, position_of_seq(back, segment->ack));
     if (!t || t->found || segment->time_ns - t->last_ns < LATE_NS + back->fastest_ns)
         return;
-    rare->spurious.owed = t->last + 1;
-    rare->spurious.owed_again = retransmitted(back);
+    rare->spurious.unacked = t->last + 1;
+    rare->spurious.unacked_again = retransmitted(back);
 }
 
 /* Its acknowledgement arrived, after the timer ended. */
@@ -51,12 +51,12 @@ static void acked_late(struct rare *rare)
     rare->spurious.said_acked_ns = 0;
 }
 
-void delivery_segment_pays(struct rare *rare, const struct flow_delivery *back)
+void delivery_unacked_acked(struct rare *rare, const struct flow_delivery *back)
 {
-    if (back->through < rare->spurious.owed)
+    if (back->through < rare->spurious.unacked)
         return;
-    rare->spurious.owed = 0;
-    if (retransmitted(back) == rare->spurious.owed_again) /* else it may have come only then */
+    rare->spurious.unacked = 0;
+    if (retransmitted(back) == rare->spurious.unacked_again) /* else it may have come only then */
         acked_late(rare);
 }
 
