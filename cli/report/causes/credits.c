@@ -8,6 +8,8 @@
 
 #include "plural.h"
 
+#define SHARE_MUCH 0.1 /* of the time in use: less at its limit is told with a low confidence */
+
 /* More than may be: Calls count as in flight that were answered, and their Replies not captured. */
 static bool too_many(const struct rpcrdma_credit_result *credit)
 {
@@ -30,64 +32,99 @@ int64_t report_server_slow_ns(const struct report_connection *c)
                report_periods_ns(&c->trouble->slow_often.periods));
 }
 
+/* Its time at the limit, without waits of a second and more (those hung). */
+struct at_limit {
+    uint64_t ns;
+    uint64_t longer; /* so many of these waits took more than 1 ms */
+    double share;    /* of the time in use */
+    bool least;      /* all that is how much it was at least */
+    int64_t slow_ns; /* what RPCs waited for the server, where it is half of ns and more; else 0 */
+};
+
+static struct at_limit at_limit(const struct report_connection *c)
+{
+    const struct rpcrdma_credit_result *credit = &c->credits;
+    const struct rpcrdma_credit_stalls *stalls = &credit->stalls;
+    uint64_t busy_ns = credit->busy_ns - MIN(stalls->hung_ns, credit->busy_ns);
+    int64_t slow_ns = time_less(report_server_slow_ns(c), (int64_t)stalls->hung_ns);
+    struct at_limit at = {.ns = credit->at_limit_ns - MIN(stalls->hung_ns, credit->at_limit_ns),
+                          .longer = stalls->longer - stalls->hung,
+                          .least = acks_miss(credit)};
+
+    if (slow_ns > 0 && (uint64_t)slow_ns >= at.ns / 2)
+        at.slow_ns = slow_ns;
+    if (at.least) {
+        at.ns = MIN(credit->least_ns, at.ns);
+        at.longer = credit->least_longer;
+    }
+    at.share = busy_ns > 0 ? (double)at.ns / (double)busy_ns : 0;
+    return at;
+}
+
+static void tell_at_limit(struct report_cause *cause, const struct report_connection *c,
+                          const struct at_limit *at)
+{
+    const struct rpcrdma_credit_result *credit = &c->credits;
+    uint64_t hung_times = credit->stalls.hung;
+    char hung[80] = "";
+
+    if (hung_times > 0)
+        snprintf(hung, sizeof(hung), ", without %" PRIu64 " wait%s of a second or more", hung_times,
+                 plural(hung_times));
+    snprintf(
+        cause->text, sizeof(cause->text),
+        "Connection %u ran out of credits: at its limit of %u for %s%.1f %% of the time in use%s, "
+        "%" PRIu64 " time%s over 1 ms; the %s.",
+        (unsigned)c->pub.number, (unsigned)credit->limit.last, at->least ? "at least " : "",
+        100 * at->share, hung, at->longer, plural(at->longer),
+        credit->bound_by == RPCRDMA_BOUND_REQUESTED ? "client asks for no more"
+                                                    : "server grants no more");
+}
+
+static void tell_against(struct report_cause *cause, const struct rpcrdma_credit_result *credit,
+                         const struct at_limit *at)
+{
+    if (at->least)
+        snprintf(cause->against, sizeof(cause->against),
+                 "Acks of Replies were not captured: %" PRIu64 " Call%s sent at the limit before "
+                 "any; for how long it was below its limit is not known",
+                 credit->unacked, credit->unacked == 1 ? " was" : "s were");
+    else if (at->share < SHARE_MUCH)
+        snprintf(cause->against, sizeof(cause->against),
+                 "it was below its limit for %.1f %% of the time in use", 100 * (1 - at->share));
+    else if (credit->missed > 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "%" PRIu64 " Repl%s not captured: fewer Calls may have been in flight",
+                 credit->missed, credit->missed == 1 ? "y was" : "ies were");
+    else if (at->slow_ns > 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "RPCs waited for the server for %.1f s: with more credits more of them may wait",
+                 report_seconds(at->slow_ns));
+}
+
 void causes_of_credits(struct report *r, const struct report_connection *c)
 {
     enum { FEW = 32 };
     const struct rpcrdma_credit_result *credit = &c->credits;
     const struct rpcrdma_credit_stalls *stalls = &credit->stalls;
-    const bool least = acks_miss(credit);
-    uint64_t at_limit_ns = credit->at_limit_ns - MIN(stalls->hung_ns, credit->at_limit_ns);
-    uint64_t busy_ns = credit->busy_ns - MIN(stalls->hung_ns, credit->busy_ns);
-    bool few = credit->limit.known && credit->limit.last <= FEW;
-    int64_t slow_ns = time_less(report_server_slow_ns(c), (int64_t)stalls->hung_ns);
-    bool slow = slow_ns > 0 && (uint64_t)slow_ns >= at_limit_ns / 2;
-    uint64_t longer = least ? credit->least_longer : stalls->longer - stalls->hung;
-    char hung[80] = "";
+    const struct at_limit at = at_limit(c);
+    const bool few = credit->limit.known && credit->limit.last <= FEW;
+    const bool sure = credit->settled && credit->missed == 0 && !at.least && at.slow_ns == 0;
     struct report_cause *cause;
-    double share;
 
-    if (least)
-        at_limit_ns = MIN(credit->least_ns, at_limit_ns);
-    share = busy_ns > 0 ? (double)at_limit_ns / (double)busy_ns : 0;
-    if (!c->has_credits || credit->bound_by == RPCRDMA_BOUND_NEITHER || longer == 0 ||
-        (share < 0.1 && (!few || longer < 2)) || too_many(credit))
+    if (!c->has_credits || credit->bound_by == RPCRDMA_BOUND_NEITHER || at.longer == 0 ||
+        (at.share < SHARE_MUCH && (!few || at.longer < 2)) || too_many(credit))
         return;
     cause = report_cause_add(r, CAUSE_CREDITS,
-                             share < 0.1 ? CONFIDENCE_LOW
-                             : credit->settled && credit->missed == 0 && !least && !slow
-                                 ? CONFIDENCE_HIGH
-                                 : CONFIDENCE_MEDIUM);
+                             at.share < SHARE_MUCH ? CONFIDENCE_LOW
+                             : sure                ? CONFIDENCE_HIGH
+                                                   : CONFIDENCE_MEDIUM);
     cause->of_server = credit->bound_by != RPCRDMA_BOUND_REQUESTED;
-    cause->time_ns = (int64_t)at_limit_ns;
+    cause->time_ns = (int64_t)at.ns;
     cause->frame =
         stalls->kept ? stalls->longest[MIN(stalls->hung, stalls->kept - 1)].from_frame : 0;
-    if (stalls->hung > 0)
-        snprintf(hung, sizeof(hung), ", without %" PRIu64 " wait%s of a second or more",
-                 stalls->hung, plural(stalls->hung));
-    snprintf(
-        cause->text, sizeof(cause->text),
-        "Connection %u ran out of credits: at its limit of %u for %s%.1f %% of the time in use%s, "
-        "%" PRIu64 " time%s over 1 ms; the %s.",
-        (unsigned)c->pub.number, (unsigned)credit->limit.last, least ? "at least " : "",
-        100 * share, hung, longer, plural(longer),
-        credit->bound_by == RPCRDMA_BOUND_REQUESTED ? "client asks for no more"
-                                                    : "server grants no more");
-    if (least)
-        snprintf(cause->against, sizeof(cause->against),
-                 "Acks of Replies were not captured: %" PRIu64 " Call%s sent at the limit before "
-                 "any; for how long it was below its limit is not known",
-                 credit->unacked, credit->unacked == 1 ? " was" : "s were");
-    else if (share < 0.1)
-        snprintf(cause->against, sizeof(cause->against),
-                 "it was below its limit for %.1f %% of the time in use", 100 * (1 - share));
-    else if (credit->missed > 0)
-        snprintf(cause->against, sizeof(cause->against),
-                 "%" PRIu64 " Repl%s not captured: fewer Calls may have been in flight",
-                 credit->missed, credit->missed == 1 ? "y was" : "ies were");
-    else if (slow)
-        snprintf(cause->against, sizeof(cause->against),
-                 "RPCs waited for the server for %.1f s: with more credits more of them may wait",
-                 report_seconds(slow_ns));
+    tell_at_limit(cause, c, &at);
+    tell_against(cause, credit, &at);
 }
 
 void causes_of_threshold(struct report *r, const struct report_connection *c)

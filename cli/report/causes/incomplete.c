@@ -108,56 +108,72 @@ static bool began_late(const struct report *r, const struct lacking *lacks)
            !calls_lack(r);
 }
 
-static void tell_what_lacks(struct report_cause *cause, const struct report *r,
-                            const struct lacking *lacks)
-{
-    uint64_t calls = lacks->calls - lacks->unseen - lacks->unheard, unseen = lacks->unseen;
-    uint64_t cut = lacks->gaps == 0 && calls > 0 ? r->rules[RPCRDMA_RULE_TRUNCATED] : 0;
-    /* behind all that was captured there is no gap: the client's Acks tell of it */
-    uint64_t n = lacks->gaps > 0 ? lacks->gaps : cut > 0 ? cut : calls;
-    char without[160] = "", behind[160] = "", before[160] = "";
+/* What is said of Calls without Reply; "": there are none such. */
+enum { ABOUT_CALLS_ROOM = 160 };
+struct about_calls {
+    char without[ABOUT_CALLS_ROOM]; /* their Reply may be in what is missing; */
+    char before[ABOUT_CALLS_ROOM];  /* they were sent before anything that the other end sends; */
+    char behind[ABOUT_CALLS_ROOM];  /* behind all that it sends */
+};
 
+static void tell_calls(const struct lacking *lacks, uint64_t calls, struct about_calls *about)
+{
+    *about = (struct about_calls){0};
     if (calls > 0)
-        snprintf(without, sizeof(without),
+        snprintf(about->without, sizeof(about->without),
                  " What is missing may have answered %" PRIu64
                  " Call%s without Reply: %s no sign that the server was at fault.",
                  calls, plural(calls), calls == 1 ? "it is" : "they are");
     if (lacks->unheard > 0)
-        snprintf(before, sizeof(before),
+        snprintf(about->before, sizeof(about->before),
                  " %" PRIu64 " Call%s sent before anything that the other end sends was captured: "
                  "whether %s answered is not known.",
                  lacks->unheard, lacks->unheard == 1 ? " was" : "s were",
                  lacks->unheard == 1 ? "it was" : "they were");
-    if (unseen == 1)
-        snprintf(behind, sizeof(behind),
+    if (lacks->unseen == 1)
+        snprintf(about->behind, sizeof(about->behind),
                  " Whether the last Call of a connection whose Acks are missing was answered could "
                  "not be seen.");
-    else if (unseen > 1)
-        snprintf(behind, sizeof(behind),
+    else if (lacks->unseen > 1)
+        snprintf(about->behind, sizeof(about->behind),
                  " Whether the last %" PRIu64 " Calls of connections whose Acks are missing "
                  "were answered could not be seen.",
-                 unseen);
-    if (lacks->gaps + calls + r->no_call == 0 && !lacks->one_way)
+                 lacks->unseen);
+}
+
+static void tell_what_lacks(struct report_cause *cause, const struct report *r,
+                            const struct lacking *lacks)
+{
+    uint64_t calls = lacks->calls - lacks->unseen - lacks->unheard;
+    uint64_t cut = lacks->gaps == 0 && calls > 0 ? r->rules[RPCRDMA_RULE_TRUNCATED] : 0;
+    /* behind all that was captured there is no gap: the client's Acks tell of it */
+    uint64_t n = lacks->gaps > 0 ? lacks->gaps : cut > 0 ? cut : calls;
+    bool all_there = lacks->gaps + calls == 0 && !lacks->one_way;
+    struct about_calls about;
+
+    tell_calls(lacks, calls, &about);
+    if (all_there && r->no_call == 0)
         snprintf(cause->text, sizeof(cause->text), "The capture is incomplete: %s.%s%s",
-                 unseen > 0 ? "Acks are missing" : "one direction begins later", before, behind);
+                 lacks->unseen > 0 ? "Acks are missing" : "one direction begins later",
+                 about.before, about.behind);
     else if (began_late(r, lacks))
         snprintf(cause->text, sizeof(cause->text),
                  "The capture is incomplete: it began when %" PRIu64
                  " Call%s had been sent, as as many Replies without Call show.",
                  r->no_call, plural(r->no_call));
-    else if (calls_lack(r) && lacks->gaps + calls == 0 && !lacks->one_way)
+    else if (all_there && calls_lack(r))
         snprintf(cause->text, sizeof(cause->text),
                  "The capture is incomplete: %" PRIu64 " Repl%s without Call, from %.3f s into the "
                  "capture on: what the client sent is missing.%s",
                  r->no_call, plural_y(r->no_call),
-                 report_seconds(r->no_call_since_ns - r->pipeline->clock.start_ns), behind);
+                 report_seconds(r->no_call_since_ns - r->pipeline->clock.start_ns), about.behind);
     else
         snprintf(cause->text, sizeof(cause->text),
                  "The capture is incomplete: %s%" PRIu64 " %s%s %s, %" PRIu64
                  " Repl%s without Call.%s%s%s",
                  lacks->one_way ? "one direction only; " : "", n, cut > 0 ? "message" : "gap",
                  plural(n), cut > 0 ? "cut short" : "in what was sent", r->no_call,
-                 plural_y(r->no_call), without, before, behind);
+                 plural_y(r->no_call), about.without, about.before, about.behind);
     snprintf(cause->against, sizeof(cause->against), "%s",
              lacks->one_way || (calls_lack(r) && lacks->gaps + calls == 0)
                  ? "capture both directions, at one port or at the host"
