@@ -17,6 +17,9 @@ enum {
     LINK_ERF = 197,
     MORE = 0x80,
     TYPE_ETHERNET = 2,
+    TYPE_COLOR_ETHERNET = 11,
+    TYPE_DSM_COLOR_ETHERNET = 16,
+    TYPE_COLOR_HASH_ETHERNET = 20,
     TYPE_INFINIBAND = 21,
     TYPE_IPV4 = 22,
     TYPE_IPV6 = 23,
@@ -55,7 +58,8 @@ static uint32_t wire_length(const uint8_t *p, uint32_t record)
         more = p[bytes] & MORE;
         bytes += 8;
     }
-    if (type == TYPE_ETHERNET || type == 11 || type == 16 || type == 20)
+    if (type == TYPE_ETHERNET || type == TYPE_COLOR_ETHERNET || type == TYPE_DSM_COLOR_ETHERNET ||
+        type == TYPE_COLOR_HASH_ETHERNET)
         bytes += 2;
     return bytes + be16(p + 14);
 }
