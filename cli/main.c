@@ -37,7 +37,7 @@ static void usage(FILE *to)
           "  rpcrdma help COMMAND      the command's options, as rpcrdma COMMAND --help\n"
           "  rpcrdma --version         the program's version\n"
           "\n"
-          "FILE is a pcap or pcapng capture, plain or compressed; - is standard input.\n"
+          "FILE is pcap, pcapng, snoop or ERF, plain or compressed; - is standard input.\n"
           "Exit status: 0 done, 1 check found errors or warnings, 2 bad usage or unreadable input.\n",
           to);
 }
