@@ -62,6 +62,18 @@ static void test_shrink_when_acknowledged(void **state)
     assert_int_equal(rpcrdma_credit_grants_ceiling(&grants), 8);
 }
 
+/* What comes back to the grant that binds takes back the smaller one before it. */
+static void test_back_to_what_binds(void **state)
+{
+    (void)state;
+    rpcrdma_credit_grants_begin(&grants, 64);
+    add(32, 10, 0);
+    add(64, 20, 0);
+    assert_true(rpcrdma_credit_grants_is(&grants, 64));
+    assert_int_equal(acked(20, 0), 0);
+    assert_int_equal(rpcrdma_credit_grants_ceiling(&grants), 64);
+}
+
 static void test_stairs(void **state)
 {
     (void)state;
@@ -135,9 +147,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(raise_at_once), TEST(shrink_when_acknowledged),
-        TEST(stairs),        TEST(unknown_place_binds_by_time),
-        TEST(many),          TEST(none_pending),
+        TEST(raise_at_once),
+        TEST(shrink_when_acknowledged),
+        TEST(stairs),
+        TEST(unknown_place_binds_by_time),
+        TEST(back_to_what_binds),
+        TEST(many),
+        TEST(none_pending),
         TEST(no_memory),
     };
 
