@@ -94,8 +94,8 @@ RPCRDMA_API const char *rpcrdma_needs_name(unsigned bit);
 /* "note", "warning", "error". */
 RPCRDMA_API const char *rpcrdma_severity_name(enum rpcrdma_severity severity);
 
-/* The value that is wrong, or that the finding is about: the first number of its text. False: it
- * has none. */
+/* The value that is wrong, or that the finding is about: the first number of its text that is no
+ * chunk's index. False: it has none, and *value is left as it is. */
 RPCRDMA_API bool rpcrdma_finding_value(const struct rpcrdma_finding *finding, uint64_t *value);
 
 /* Writes the finding's text, NUL-terminated and cut to size. Returns the length it would have. */

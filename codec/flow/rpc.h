@@ -202,9 +202,8 @@ RPCRDMA_API void rpcrdma_flow_waiting(struct rpcrdma_flow *flow,
 RPCRDMA_API size_t rpcrdma_transaction_name(const struct rpcrdma_transaction *transaction,
                                             char *buf, size_t size);
 
-/* The same with its program before it: "NFS V3 READ", "program 536870913 V1 PROC_3", "...
- * (reverse)";
- * "?" where the program is not known. */
+/* The same with its program before it: "NFS V3 READ", "program 536870913 V1 PROC_3"; with
+ * " (reverse)" behind a named program whose Call the server sent; "?" where none is known. */
 RPCRDMA_API size_t rpcrdma_transaction_title(const struct rpcrdma_transaction *transaction,
                                              char *buf, size_t size);
 

@@ -32,9 +32,9 @@ struct rpcrdma_private_data {
 /*
  * Looks in the private data of a CM message, or of an MPA frame, for the format identifier: at
  * every 4-byte step (a CM REQ's IP header, or MPA revision 2's words, may stand before it) and
- * decodes what follows. Returns OK; MALFORMED when there is none; TRUNCATED when it is cut short or
- * may lie in the part that was not captured: format is then 0 where not even the identifier was
- * seen, and the sizes in bytes are 0.
+ * decodes what follows (RFC 8797 section 4.1). Returns OK, also for a version that is not known;
+ * MALFORMED when there is none; TRUNCATED when it is cut short or may lie in the part that was not
+ * captured: format is then 0 where not even the identifier was seen, and the sizes in bytes are 0.
  */
 RPCRDMA_API enum rpcrdma_status rpcrdma_private_data_find(const void *data, size_t caplen,
                                                           size_t len,
