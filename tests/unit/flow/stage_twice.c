@@ -101,6 +101,36 @@ static void tcp_answers_nearly_in_time(void **state)
     expect_timeouts(0, 1, 0);
 }
 
+/* Its acknowledgement had passed, and what is sent again acknowledges nothing that came with it.
+ * What does later says that this had arrived, and was taken late, unless it came just before, or
+ * was sent again since. */
+static void tcp_took_the_answer_late(void **state)
+{
+    static const struct {
+        int64_t before_ns;
+        bool again;
+    } cases[] = {{300 * MS, false}, {5 * MS, false}, {300 * MS, true}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        delivery_end(state);
+        assert_int_equal(begin(state), 0);
+        segment(d, back, 1000, 100, 1, 500);
+        segment(back, d, 1, 0, 1100, 500);
+        now += 300 * MS - cases[i].before_ns;
+        segment(back, d, 1, 100, 1100, 500);
+        now += cases[i].before_ns;
+        segment(d, back, 1000, 100, 1, 500);
+        says_twice(1100, 1000, 1100);
+        expect_timeouts(1, 0, 0);
+        if (cases[i].again) {
+            now += 300 * MS;
+            segment(back, d, 1, 100, 1100, 500);
+        }
+        segment(d, back, 1100, 100, 101, 500);
+        expect_timeouts(i > 0, i == 0, 0);
+    }
+}
+
 /* What the network doubles was not retransmitted; nor does it say anything of other bytes. */
 static void tcp_copies_are_not_spurious(void **state)
 {
@@ -235,17 +265,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
-        TEST(tcp_answers_lost),
-        TEST(tcp_answers_each),
-        TEST(tcp_says_twice_once),
-        TEST(tcp_answers_passed),
-        TEST(tcp_answers_late),
-        TEST(tcp_answers_nearly_in_time),
-        TEST(tcp_copies_are_not_spurious),
-        TEST(tcp_arrived_the_first_time),
-        TEST(tcp_arrived_the_first_time_behind),
-        TEST(tcp_arrived_last),
-        TEST(tcp_arrived_after_others),
+        TEST(tcp_answers_lost),           TEST(tcp_answers_each),
+        TEST(tcp_says_twice_once),        TEST(tcp_answers_passed),
+        TEST(tcp_answers_late),           TEST(tcp_answers_nearly_in_time),
+        TEST(tcp_took_the_answer_late),   TEST(tcp_copies_are_not_spurious),
+        TEST(tcp_arrived_the_first_time), TEST(tcp_arrived_the_first_time_behind),
+        TEST(tcp_arrived_last),           TEST(tcp_arrived_after_others),
         TEST(tcp_says_twice_without_end),
     };
 
