@@ -4,6 +4,7 @@ import unittest
 
 from conversation import ConversationTest
 import rule_talk
+import rules_transport
 
 MS, SECOND = 10**6, 10**9
 READ_RESPONSES = (13, 14, 15, 16)
@@ -95,6 +96,25 @@ class Elsewhere(ConversationTest):
                 causes = [one['cause'] for one in self.report(talk)['causes']]
                 self.assertEqual('slow-server' in causes, told and each_ns > 0, (n, each_ns, causes))
                 self.assertIn('lost-to-server', causes)
+
+    def test_in_turn_behind(self):
+        """As many Replies as half of these RPCs are lost behind the place of capture: no other one comes late here for that."""
+        def talk(c, _):
+            for again_ns in (MS,) * 6 + (2 * SECOND,):
+                c.reply(c.call(rule_talk.NULL))
+                reply, ack = c.packets[-2:]
+                c.packets.pop()
+                if again_ns == MS:
+                    rules_transport.nak(c, c.client, c.server.psn - 1, rules_transport.SEQUENCE_ERROR)
+                c.clock.now += again_ns
+                c.packets += [one._replace(time_ns=c.clock.tick()) for one in (reply, ack)]
+            waiting = [c.call(rule_talk.NULL) for _ in range(12)]
+            c.clock.now += SECOND
+            for xid in waiting:
+                c.clock.now += SECOND // 4
+                c.reply(xid)
+        causes = {one['cause']: one['confidence'] for one in self.report(talk)['causes']}
+        self.assertEqual(causes, {'lost-to-client': 'medium', 'slow-server': 'medium'})
 
     def test_both(self):
         """One server, slow to a client that loses Calls long before, and to another."""

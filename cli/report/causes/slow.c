@@ -138,7 +138,8 @@ static struct report_slow own_of(const struct report *r, const struct report_con
 static bool too_many_for_losses(const struct report_connection *c, const struct report_slow *slow)
 {
     enum { LEAST = 5 };
-    uint64_t explained = slow->alone + slow->behind + c->path[1 - report_server_end(&c->pub)].lost;
+    const struct rpcrdma_path *path = &c->path[1 - report_server_end(&c->pub)];
+    uint64_t explained = slow->alone + slow->behind + path->lost - path->lost_behind;
 
     return c->pub.carrier != RPCRDMA_CARRIER_IWARP && slow->rpcs >= 2 * explained &&
            slow->rpcs - explained >= LEAST;
