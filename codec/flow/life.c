@@ -67,17 +67,13 @@ static void silences(struct flow_conn *conn)
     struct rpcrdma_life *life = &pub->life;
 
     for (int end = 0; end < 2; end++) {
+        const struct rpcrdma_silence silence = flow_conn_silence(conn, end);
         const struct flow_direction *dir = flow_conn_direction(conn, end);
-        const struct flow_direction *back = flow_conn_direction(conn, 1 - end);
-        int64_t sent = back && back->delivery ? flow_delivery_sent_ns(back->delivery) : 0;
 
-        life->silence[end] = (struct rpcrdma_silence){0};
-        if (dir && dir->delivery) {
-            flow_delivery_silence(dir->delivery, &life->silence[end]);
+        if (dir && dir->delivery)
             repeated_last(pub, dir->delivery);
-        }
-        if (life->silence[end].heard_ns < sent)
-            life->silence[end].heard_ns = sent;
+        if (!life->given_up || end == life->ended_by || silence.transmissions > 0)
+            life->silence[end] = silence;
     }
 }
 

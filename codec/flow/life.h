@@ -61,6 +61,8 @@ struct rpcrdma_life {
      * firewall. 0: it did not */
     uint64_t denied_frame;
     struct rpcrdma_silence silence[2]; /* of what was sent towards each end, when it ended */
+    bool given_up; /* a DREQ ended it, whose sender had sent something again and had no answer: what
+                    * the other one answers behind it does not change that end's silence[] */
     int64_t last_call_ns;
     /* The connection between the same two hosts and to the same port that this one takes the place
      * of; 0: none. From the last that reached an end of that one to the set-up of this one, or to

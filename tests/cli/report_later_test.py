@@ -5,6 +5,7 @@ import struct
 import unittest
 
 from conversation import ConversationTest
+import cm
 import rule_talk
 import rules_header
 import rules_nfs4
@@ -221,6 +222,35 @@ class Later(ConversationTest):
         self.assertIn('The server had given it up, as the client stood still: it sent nothing any more from 10.0', text)
         self.assertIn("The client's lease ran out meanwhile, as 1 answer of the server's says, first in frame", text)
         self.assertNotIn('a cable', text)
+
+    def disconnected(self, late, silent):
+        """The server gives up a client that does not answer its packet, by a DREQ. The client answers all of it `late` seconds later,
+        and goes on with another connection; or it was not silent."""
+        def talk(c, _):
+            c.getattr()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.null()
+            ack = c.packets[-1]
+            c.acknowledge_late(*[2 * SECOND] * 5 * silent, acks=0 if silent else 1)
+            dreq = cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn)
+            c.clock.now += 2 * SECOND
+            c.talk.datagram(c.server, dreq)
+            c.clock.now += late * SECOND
+            if silent:
+                c.packets += [ack._replace(time_ns=c.clock.tick()) for _ in range(6)]
+            c.talk.datagram(c.client, cm.drep(c.talk.local_id, c.talk.remote_id))
+            again = c.beside(2)
+            again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+            again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        return {one['cause']: one for one in self.report(talk)['causes']}
+
+    def test_disconnected(self):
+        """That the client answers in the end does not make it a server that was restarted."""
+        causes = self.disconnected(20, True)
+        self.assertEqual(set(causes), {'connection-failed', 'stalled-end'})
+        self.assertRegex(causes['connection-failed']['text'], 'The client stopped answering: .* sent to it 6 times')
+        self.assertIn(', closed by the server after 12', self.run_command('connections', self.path))
+        self.assertEqual(set(self.disconnected(20, False)), {'server-restarted'})
 
     def test_not_given_up(self):
         """The server falls silent at once behind its last packet, as a host does that dies."""

@@ -349,3 +349,16 @@ void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn)
     flow_release(&conns->context->memory, conn->ended, sizeof(*conn->ended));
     flow_release(&conns->context->memory, conn, sizeof(*conn) + conns->above);
 }
+
+struct rpcrdma_silence flow_conn_silence(const struct flow_conn *conn, int end)
+{
+    const struct flow_direction *dir = conn->dir[end], *back = conn->dir[1 - end];
+    int64_t sent = back && back->delivery ? flow_delivery_sent_ns(back->delivery) : 0;
+    struct rpcrdma_silence silence = {0};
+
+    if (dir && dir->delivery)
+        flow_delivery_silence(dir->delivery, &silence);
+    if (silence.heard_ns < sent)
+        silence.heard_ns = sent;
+    return silence;
+}

@@ -80,6 +80,8 @@ bool flow_conn_heard_from(const struct flow_conn *conn, int end);
 uint64_t flow_conn_heard_frame(const struct flow_conn *conn, int end);
 /* When it was disconnected. False: it was not. */
 bool flow_conn_closed_at(const struct flow_conn *conn, uint64_t *frame, int64_t *time_ns);
+/* What was sent to an end and has no answer by now. */
+struct rpcrdma_silence flow_conn_silence(const struct flow_conn *conn, int end);
 /* What ends it was seen, sent by end `by`: the first counts. */
 void flow_conn_ended(struct flow_conns *conns, struct flow_conn *conn, enum rpcrdma_ended how,
                      int by);

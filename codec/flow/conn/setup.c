@@ -461,13 +461,26 @@ void flow_conn_ended(struct flow_conns *conns, struct flow_conn *conn, enum rpcr
     life->ended_ns = conns->context->time_ns;
 }
 
+/* What its other end has not answered, though it was sent again: later answers end no silence. */
+static void gives_up(struct rpcrdma_life *life, const struct flow_conn *conn)
+{
+    struct rpcrdma_silence *silence = &life->silence[1 - life->ended_by];
+
+    *silence = flow_conn_silence(conn, 1 - life->ended_by);
+    life->given_up = silence->transmissions > 1;
+}
+
 static void cm_end(struct flow_conns *conns, const struct rpcrdma_op *op, struct flow_conn *conn,
                    int sender)
 {
+    bool ends = conn->pub.life.ended == RPCRDMA_ENDED_NOT;
+
     flow_conn_ended(conns, conn,
                     op->kind == RPCRDMA_OP_REJECT ? RPCRDMA_ENDED_REJECTED
                                                   : RPCRDMA_ENDED_DISCONNECTED,
                     op->connect->drep ? 1 - sender : sender);
+    if (ends && op->kind == RPCRDMA_OP_DISCONNECT)
+        gives_up(&conn->pub.life, conn);
     if (op->kind == RPCRDMA_OP_REJECT)
         conn->pub.life.reject_reason = op->connect->reason;
     conn_end_of(conns, op, conn);
