@@ -101,9 +101,34 @@ static bool went(const struct packet *p, enum rpcrdma_carrier carrier,
            (p->kind >= RPCRDMA_OP_CONNECT && p->kind <= RPCRDMA_OP_DISCONNECT);
 }
 
+static bool is_send_of(const struct packet *p, const struct rpcrdma_flow_message *m)
+{
+    return p->kind == RPCRDMA_OP_SEND && went(p, m->connection->carrier, &m->src, &m->dst);
+}
+
+/* iWARP: the packet that completes the message may have others, too; they are told in order. */
+static const struct packet *completing(struct packets *p, const struct rpcrdma_flow_message *m)
+{
+    const struct packet *found = NULL;
+
+    for (uint64_t i = p->count; i > first(p) && may_go_back(p); i--) {
+        const struct packet *packet = at(p, i - 1);
+
+        if (packet->frame < m->frame)
+            break;
+        if (packet->frame == m->frame && packet->flags & RPCRDMA_OP_LAST && !packet->told &&
+            is_send_of(packet, m))
+            found = packet;
+    }
+    return found;
+}
+
 void packets_message(struct packets *p, const struct rpcrdma_flow_message *m)
 {
-    if (!(m->message->present & RPCRDMA_HAS_XID))
+    const struct packet *last =
+        m->connection->carrier == RPCRDMA_CARRIER_IWARP ? completing(p, m) : NULL;
+
+    if (!last && !(m->message->present & RPCRDMA_HAS_XID))
         return;
     for (uint64_t i = p->count, n = 0; i > first(p) && n < MESSAGE_PACKETS && may_go_back(p);
          i--, n++) {
@@ -111,10 +136,11 @@ void packets_message(struct packets *p, const struct rpcrdma_flow_message *m)
 
         if (packet->frame < m->first_frame)
             return;
-        if (packet->frame > m->frame || packet->kind != RPCRDMA_OP_SEND ||
-            !went(packet, m->connection->carrier, &m->src, &m->dst))
+        if (packet->frame > m->frame || !is_send_of(packet, m) ||
+            (last && packet->seq != last->seq))
             continue;
-        packet->has_xid = true;
+        packet->told = true;
+        packet->has_xid = m->message->present & RPCRDMA_HAS_XID;
         packet->xid = m->message->xid;
     }
 }

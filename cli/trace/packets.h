@@ -29,6 +29,7 @@ struct packet {
     uint64_t offset; /* in its chunk; of data */
     uint8_t chunk;   /* enum rpcrdma_chunk_kind, where has_chunk */
     bool has_chunk;
+    bool told; /* a Send: its message is known */
 };
 
 struct packets {

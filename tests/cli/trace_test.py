@@ -12,6 +12,7 @@ from command import CommandTest, capture
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
 # pylint: disable=wrong-import-position
+import iwarp
 import pcap
 import roce
 import talk
@@ -96,6 +97,20 @@ class Trace(CommandTest):
         pcap.write(self.path, out)
         for frame, xid in enumerate((1, 1, 2, 2, 1, 1, 2, 2), 1):
             self.assertIn(f'XID 0x{xid:08x}', self.run_command('trace', '--frame', str(frame), self.path), frame)
+
+    def test_two_in_a_packet(self):
+        """iWARP: of a packet with two Calls each has its own Send."""
+        one = iwarp.Talk()
+        one.connect()
+        calls = [struct.pack('>7I', xid, 1, 32, 0, 0, 0, 0) + struct.pack('>6I', xid, 0, 2, 100003, 3, 0) + bytes(16)
+                 for xid in (1, 2, 3)]
+        for number in range(0, 3, 2):
+            one.send(0, *calls[number:number + 2])
+        one.send(1, *(struct.pack('>7I', xid, 1, 32, 0, 0, 0, 0) + struct.pack('>3I', xid, 1, 0) + bytes(12) for xid in (2, 1, 3)))
+        pcap.write(self.path, one.out)
+        for xid, sequences in ((1, [1, 2]), (2, [2, 1]), (3, [3, 3])):
+            rows = self.objects('trace', '--json', '--xid', str(xid), self.path)
+            self.assertEqual([row['sequence'] for row in rows if row['operation'] == 'Send'], sequences)
 
     def test_behind_a_lost_segment(self):
         """iWARP: a Call behind one that was not captured is that of its own packet; and of what was not captured only what
