@@ -39,13 +39,11 @@ struct session {
 /* False: another connection has more of it, and tells it. */
 static bool add_up(struct report *r, const struct report_connection *c, struct session *sum)
 {
-    GHashTableIter each;
-    gpointer one;
+    GHashTableIter each = report_each(r);
+    const struct report_connection *other;
 
     *sum = (struct session){c->trouble->full, (int64_t)c->credits.busy_ns};
-    g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, &one)) {
-        const struct report_connection *other = one;
+    while ((other = report_next(&each))) {
         const struct report_full *full = &other->trouble->full;
 
         if (other == c || full->times == 0 || !beside(c, other))
