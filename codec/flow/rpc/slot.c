@@ -107,7 +107,7 @@ static bool far(const struct rpc_slot *slot, uint32_t seqid)
 static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     const struct rpcrdma_ddp *ddp = &t->ddp;
-    struct rpc_slot_request none = {0}, *free = &none;
+    int64_t over_ns = 0;
     struct rpc_slot *slot;
     uint32_t slots;
     uint64_t key;
@@ -128,7 +128,7 @@ static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
                            NULL, ddp->slot, ddp->highest, 0);
     if (slot) {
         follow(slot, t);
-        free = &slot->before;
+        over_ns = slot->before.over_ns;
     } else {
         slot = ring_table_add(&rpcs->slots, &rpcs->context->memory, key);
         if (!slot)
@@ -141,7 +141,7 @@ static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         slot->last = request_of(t);
     }
     t->slot = slot;
-    rpc_slot_use_begin(rpcs, t, free->reply_frame != 0, free->over_ns);
+    rpc_slot_use_begin(rpcs, t, over_ns);
     if (t->pub.reply_frame != 0) /* its Reply passed before it */
         rpc_slot_answered(t);
     if (rpc_session_beyond(rpcs, t, &slots))

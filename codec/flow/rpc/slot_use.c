@@ -53,23 +53,11 @@ void rpc_slot_use_granted(struct flow_rpcs *rpcs, uint64_t session, uint32_t gra
 {
     struct rpc_slot_use *use = find(rpcs, session);
 
-    if (!use || use->granted == granted)
-        return;
-    if (use->in_use < granted)
-        not_full(use, rpcs->context->time_ns);
-    use->granted = granted;
+    if (use)
+        use->granted = granted;
 }
 
-/* The slot has a request that is not over by what was delivered, and is taken again. */
-static void again(struct rpc_slot_use *use, uint32_t slot, bool answered, int64_t over_ns)
-{
-    if (!answered)
-        use->full_by = NULL; /* since when it was free is not known */
-    leave(use, slot, over_ns);
-}
-
-void rpc_slot_use_begin(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool answered,
-                        int64_t over_ns)
+void rpc_slot_use_begin(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t over_ns)
 {
     struct rpcrdma_transaction *pub = &t->pub;
     uint32_t slot = t->ddp.slot;
@@ -83,7 +71,7 @@ void rpc_slot_use_begin(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool 
     if (!use)
         return;
     if (is_taken(use, slot))
-        again(use, slot, answered, over_ns);
+        leave(use, slot, over_ns);
     use->taken[slot / 64] |= UINT64_C(1) << slot % 64;
     pub->slots_in_use = ++use->in_use;
     pub->slots = use->granted;

@@ -35,10 +35,9 @@ void rpc_slot_use_created(struct flow_rpcs *rpcs, uint64_t session, uint32_t ask
                           uint32_t granted);
 /* SEQUENCE was answered: so many the server would have used. */
 void rpc_slot_use_granted(struct flow_rpcs *rpcs, uint64_t session, uint32_t granted);
-/* A Call takes its slot, whose request before it is over. answered: its Reply passed, at over_ns;
- * else there was none, or it was not captured. */
-void rpc_slot_use_begin(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool answered,
-                        int64_t over_ns);
+/* A Call takes its slot, so that the request before it is over. over_ns: when its Reply passed; 0:
+ * it was not captured, and how long all slots were in use is not known, if they were. */
+void rpc_slot_use_begin(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t over_ns);
 /* Nothing more is taken for the Call. latest: no other has taken its slot since. */
 void rpc_slot_use_end(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool latest);
 

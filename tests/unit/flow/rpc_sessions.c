@@ -1,68 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sessions of NFS version 4 are told apart by their names, whatever names a capture chooses; and
  * those that are remembered are the latest. */
-#include "rpc_fixture.h"
+#include "session_fixture.h"
 
 enum {
-    COMPOUND = 1,
-    OP_CREATE_SESSION = 43,
-    OP_SEQUENCE = 53,
     MISORDERED = 10063,
-    NAME = 16,
     SLOTS = 1024,   /* that flow/rpc remembers, */
     SESSIONS = 256, /* and sessions */
 };
-
-static uint32_t xid;
-
-static void put_name(struct rpc_bytes *b, const uint8_t *name)
-{
-    memcpy(b->data + b->n, name, NAME);
-    b->n += NAME;
-}
-
-static void talk(void)
-{
-    struct rpc_header h;
-
-    rig.transactions = 0;
-    rig.transaction[0].n_rules = 0;
-    rpc_header_init(&h, xid, MSG);
-    rpc_send(&rig, true, &h, part.data, part.n);
-    rpc_header_init(&h, xid, MSG);
-    rpc_send(&rig, false, &h, whole.data, whole.n);
-}
-
-/* A COMPOUND of one operation, and the beginning of its result. */
-static void begin(uint32_t operation, uint32_t status)
-{
-    rpc_call_header(&part, ++xid, NFS, 4, COMPOUND);
-    rpc_put(&part, 0);
-    rpc_put(&part, 1);
-    rpc_put(&part, 1);
-    rpc_put(&part, operation);
-    rpc_reply_header(&whole, xid);
-    rpc_put(&whole, 0);
-    rpc_put(&whole, 0);
-    rpc_put(&whole, 1);
-    rpc_put(&whole, operation);
-    rpc_put(&whole, status);
-}
-
-static void put_sequence(const uint8_t *name, uint32_t seqid, uint32_t slot, uint32_t status)
-{
-    begin(OP_SEQUENCE, status);
-    put_name(&part, name);
-    rpc_put(&part, seqid);
-    rpc_put(&part, slot);
-    rpc_put(&part, slot);
-    rpc_put(&part, 0);
-    put_name(&whole, name);
-    rpc_put(&whole, seqid);
-    for (int i = 0; i < 3; i++) /* slot, highest slot, target highest slot */
-        rpc_put(&whole, slot);
-    rpc_put(&whole, 0);
-}
 
 static const struct got_transaction *sequence(const uint8_t *name, uint32_t seqid, uint32_t slot,
                                               uint32_t status)
@@ -72,24 +17,10 @@ static const struct got_transaction *sequence(const uint8_t *name, uint32_t seqi
     return rpc_transaction(&rig, xid);
 }
 
-/* request_size: the largest request that it allows. */
+/* Of a session with more slots than are remembered. */
 static void create(const uint8_t *name, uint32_t request_size)
 {
-    begin(OP_CREATE_SESSION, 0);
-    rpc_fill(&part, 96, 0); /* the Reply tells what counts */
-    put_name(&whole, name);
-    rpc_put(&whole, 1);
-    rpc_put(&whole, 0);
-    for (int channel = 0; channel < 2; channel++) {
-        rpc_put(&whole, 0);
-        rpc_put(&whole, request_size);
-        rpc_put(&whole, 1 << 20);
-        rpc_put(&whole, 1 << 20);
-        rpc_put(&whole, 8);
-        rpc_put(&whole, SLOTS + 1);
-        rpc_put(&whole, 0);
-    }
-    talk();
+    create_session(name, request_size, 64, SLOTS + 1);
 }
 
 static bool told(const struct got_transaction *t, enum rpcrdma_rule_id rule)
