@@ -20,11 +20,11 @@
 #include "out/key.h"
 #include "rpcs/latency.h"
 
-enum { KERNEL_PHASES = 4 };
+enum { KERNEL_PHASES = 5 };
 
 /* What a host's kernel spends on an RPC, out of the wire's sight. */
 struct kernel_phase {
-    const char *name; /* "slot"; in JSON "slot_ns" */
+    const char *name; /* "slot"; in JSON "slot_ns". NULL: the side has no more */
     struct json_key json;
     enum kernel_point from, to, or_from; /* or_from: where `from` is not there */
 };

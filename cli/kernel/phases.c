@@ -6,6 +6,7 @@
 static const struct kernel_phase phases[KERNEL_SIDES][KERNEL_PHASES] = {
     [KERNEL_CLIENT] =
         {
+            {"prepare", {JSON_KEY_prepare_ns}, KERNEL_BEGUN, KERNEL_STARTED, KERNEL_BEGUN},
             {"slot", {JSON_KEY_slot_ns}, KERNEL_STARTED, KERNEL_SLOT, KERNEL_STARTED},
             {"queue", {JSON_KEY_queue_ns}, KERNEL_SLOT, KERNEL_REGISTERING, KERNEL_SLOT},
             {"registration",
@@ -39,6 +40,8 @@ bool kernel_phase_ns(const struct kernel_record *record, unsigned phase, int64_t
     const struct kernel_phase *p = &phases[record->side][phase];
     int64_t from = record->at[p->from], to = record->at[p->to];
 
+    if (!p->name)
+        return false;
     if (from == KERNEL_NO_TIME)
         from = record->at[p->or_from];
     /* a Call without chunks registers nothing: it waits until it is marshalled */

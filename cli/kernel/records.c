@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "keyed_hash.h"
+#include "times.h"
 
 enum {
     OUTSTANDING = 65536, /* completions that are known by number */
@@ -210,6 +211,20 @@ static uint32_t handle_of(const struct kernel_line *line)
     return at && at[1] == '0' && at[2] == 'x' ? (uint32_t)g_ascii_strtoull(at + 3, NULL, 16) : 0;
 }
 
+/* How long its task took in all, in microseconds, is also from before rpc_request. */
+static void note_begun(struct kernel_record *record, const struct kernel_line *line)
+{
+    const int64_t started_ns = record->at[KERNEL_STARTED];
+    uint64_t us;
+    int64_t ns;
+
+    if (started_ns == KERNEL_NO_TIME || !kernel_argument(line, "execute=", 10, &us) ||
+        us > INT64_MAX / 1000)
+        return;
+    ns = time_less(line->time_ns, (int64_t)us * 1000);
+    record->at[KERNEL_BEGUN] = MIN(ns, started_ns);
+}
+
 static void client_line(struct kernel_records *records, const struct kernel_line *line,
                         guint64 task)
 {
@@ -253,6 +268,7 @@ static void client_line(struct kernel_records *records, const struct kernel_line
         record->at[KERNEL_REPLIED] = line->time_ns;
     } else if (strcmp(line->event, "rpc_stats_latency") == 0) {
         at_first(record, KERNEL_DONE, line);
+        note_begun(record, line);
         g_hash_table_remove(records->tasks, &task);
     }
 }

@@ -18,7 +18,8 @@ enum kernel_side { KERNEL_CLIENT, KERNEL_SERVER, KERNEL_SIDES };
 /* In the order of an RPC's life. */
 enum kernel_point {
     /* the client's */
-    KERNEL_STARTED = 0, /* rpc_request */
+    KERNEL_BEGUN = 0,   /* as rpc_stats_latency says */
+    KERNEL_STARTED,     /* rpc_request */
     KERNEL_SLOT,        /* xprt_reserve: it has a slot and an XID */
     KERNEL_REGISTERING, /* the first xprtrdma_mr_map */
     KERNEL_MARSHALLED,  /* xprtrdma_marshal */
@@ -33,7 +34,7 @@ enum kernel_point {
     KERNEL_EXECUTED,     /* svc_stats_latency */
     KERNEL_ANSWERED,     /* svcrdma_post_send */
     KERNEL_COMPLETED,    /* svcrdma_wc_send */
-    KERNEL_POINTS = 7
+    KERNEL_POINTS = 8
 };
 
 #define KERNEL_NO_TIME INT64_MIN

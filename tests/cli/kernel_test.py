@@ -17,7 +17,7 @@ FOLDER = os.path.join(command.CAPTURES, 'kernel-trace')
 WIRE = os.path.join(FOLDER, 'few-credits.pcapng')
 LINE = re.compile(r'\s*(.+)-(\d+)\s+\[(\d+)\]\s+(\S+)\s+([\d.]+):\s+(\w+):\s?(.*)$')
 # phase: from which event to which one, the first of each
-CLIENT = {'slot': ('rpc_request', 'xprt_reserve'), 'registration': ('xprtrdma_mr_map', 'xprtrdma_post_send'),
+CLIENT = {'prepare': ('begun', 'rpc_request'), 'slot': ('rpc_request', 'xprt_reserve'), 'registration': ('xprtrdma_mr_map', 'xprtrdma_post_send'),
           'completion': ('xprtrdma_reply', 'rpc_stats_latency')}
 SERVER = {'thread': ('svcrdma_wc_recv', 'svcrdma_decode_rqst'), 'read': ('svcrdma_decode_rqst', 'svc_process'),
           'execute': ('svc_process', 'svc_stats_latency'), 'answer': ('svc_stats_latency', 'svcrdma_post_send')}
@@ -52,6 +52,8 @@ def client_times():
         if event == 'xprtrdma_marshal_failed':
             times.pop('xprtrdma_mr_map', None)
         times.setdefault(event, ns)
+        if event == 'rpc_stats_latency':
+            times['begun'] = min(ns - int(re.search(r'execute=(\d+)', text).group(1)) * 1000, times['rpc_request'])
         if xid:
             rpcs['0x' + xid.group(1)] = times
     return rpcs
@@ -140,7 +142,7 @@ class Kernel(CommandTest):
                 if task in text and times['rpc_request'] <= ns <= times['rpc_stats_latency']]
         self.assertEqual([row['operation'] for row in rows if row['source'] == 'client'], want)
         shown = self.run_command('trace', '--xid', xid, WIRE, *self.traces('client', 'server'))
-        self.assertIn("client's kernel: slot ", shown)
+        self.assertRegex(shown, r"client's kernel: prepare \d+\.\d+, slot ")
         self.assertRegex(shown, r'server +\d+\.\d+ +\+\d+\.\d+ +svcrdma_wc_read cq\.id=\d+ cid=\d+ totalbytes=16384')
 
     def test_programs(self):
