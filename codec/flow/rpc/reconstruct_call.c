@@ -6,38 +6,43 @@
 
 /* A Call: what it is made of, and what its bytes say. */
 
-/* The bytes of a Call that begin with this header. There is room for its Read chunks. */
-static void read_names(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                       const struct rpcrdma_rpc *rpc, const uint8_t *data, size_t caplen,
-                       size_t len)
+static struct rpcrdma_rpc_stream call_stream(const struct rpc_transaction *t,
+                                             const struct rpcrdma_rpc *rpc, const uint8_t *data,
+                                             size_t caplen, size_t len)
 {
-    const struct rpcrdma_rpc_stream call = {.rpc = rpc,
-                                            .call = rpc,
-                                            .reverse = reconstruct_is_reverse(t),
-                                            .data = data,
-                                            .caplen = caplen,
-                                            .len = len};
+    return (struct rpcrdma_rpc_stream){.rpc = rpc,
+                                       .call = rpc,
+                                       .reverse = reconstruct_is_reverse(t),
+                                       .data = data,
+                                       .caplen = caplen,
+                                       .len = len};
+}
+
+/* There is room for its Read chunks. */
+static void read_names(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                       const struct rpcrdma_rpc_stream *call)
+{
     struct rpcrdma_transaction *pub = &t->pub;
-    struct rpcrdma_reduction reduced;
+    struct rpcrdma_reduction reduced = reconstruct_reduction(rpcs, t->chunk_map);
     struct rpcrdma_compound it;
     struct rpcrdma_operation op;
     bool callback, compound;
 
-    reduced = reconstruct_reduction(rpcs, t->chunk_map);
     reduced.pad_inline =
-        t->chunk_map && reconstruct_pads_inline(rpcs, t, t->chunk_map,
-                                                &(struct reconstruct_base){data, caplen, len});
+        t->chunk_map &&
+        reconstruct_pads_inline(rpcs, t, t->chunk_map,
+                                &(struct reconstruct_base){call->data, call->caplen, call->len});
     t->pads_inline = reduced.pad_inline;
     if (!t->stream_emitted && !rpcs->context->sink.replies_only) {
         t->stream_emitted = true;
-        reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, &call, &reduced);
+        reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, call, &reduced);
     }
-    compound = rpcrdma_compound_is(rpc, call.reverse, &callback);
-    if (!compound ||
-        !rpcrdma_compound_begin(&it, rpc, rpc, call.reverse, data, caplen, len, &reduced, NULL)) {
-        rpcrdma_ddp_call(&call, &reduced, &t->ddp);
-        t->ddp.slot_known = rpc->status == RPCRDMA_MALFORMED ||
-                            (rpc->present & RPCRDMA_RPC_HAS_PROGRAM && !compound);
+    compound = rpcrdma_compound_is(call->rpc, call->reverse, &callback);
+    if (!compound || !rpcrdma_compound_begin(&it, call->rpc, call->rpc, call->reverse, call->data,
+                                             call->caplen, call->len, &reduced, NULL)) {
+        rpcrdma_ddp_call(call, &reduced, &t->ddp);
+        t->ddp.slot_known = call->rpc->status == RPCRDMA_MALFORMED ||
+                            (call->rpc->present & RPCRDMA_RPC_HAS_PROGRAM && !compound);
         return;
     }
     pub->compound = true;
@@ -58,6 +63,7 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
                     size_t caplen, size_t len)
 {
     const struct rpcrdma_rpc *rpc;
+    struct rpcrdma_rpc_stream call;
     struct rpcrdma_rpc own;
 
     if (!data || t->pub.compound ||
@@ -65,7 +71,8 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
         return;
     rpc = reconstruct_header(rpcs, data, caplen, len, &own);
     rpc_note_header(t, rpc);
-    read_names(rpcs, t, rpc, data, caplen, len);
+    call = call_stream(t, rpc, data, caplen, len);
+    read_names(rpcs, t, &call);
 }
 
 /* RDMA_MSG with a Position-Zero Read chunk (RFC 5666 does not say which comes first): the chunk's
@@ -117,7 +124,9 @@ static void finish_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 void rpc_call_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                     const struct rpcrdma_rpc *rpc, const struct rpc_part *part)
 {
-    read_names(rpcs, t, rpc, part->data, part->caplen, part->len);
+    const struct rpcrdma_rpc_stream call = call_stream(t, rpc, part->data, part->caplen, part->len);
+
+    read_names(rpcs, t, &call);
     finish_plain(rpcs, t, part);
 }
 
