@@ -94,11 +94,35 @@ static void counts_are_found_where_integrity_wraps_them(void **state)
     }
 }
 
+/* A file handle has 64 bytes at most (RFC 1813 section 2.4): what claims more is none, and what
+ * stands behind it is no count. */
+static void no_count_behind_what_is_no_handle(void **state)
+{
+    (void)state;
+    for (uint32_t bytes = 64; bytes <= 68; bytes += 4) {
+        struct rpcrdma_ddp ddp;
+        struct rpcrdma_rpc call;
+        struct bytes b;
+
+        call_header(&b, 100003, 3, 6);
+        put_opaque(&b, bytes);
+        put_words(&b, 2, 0);
+        put(&b, 8192);
+        call = decoded(&b);
+        rpcrdma_ddp_call(
+            &(struct rpcrdma_rpc_stream){
+                .rpc = &call, .call = &call, .data = b.data, .caplen = b.n, .len = b.n},
+            NULL, &ddp);
+        assert_int_equal(ddp.read_bytes, bytes == 64 ? 8192 : 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_chunk_that_is_too_long_is_named),
         cmocka_unit_test(counts_are_found_where_integrity_wraps_them),
+        cmocka_unit_test(no_count_behind_what_is_no_handle),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
