@@ -22,8 +22,8 @@ void stats_register(void); /* in the handoff: all of them */
 /* srt.c: Statistics > Service Response Time, and tshark -z rpcrdma,srt */
 void srt_register(void);
 
-/* What each makes of one message, state or transaction. pinfo and edt are NULL for what was
- * reported after the last frame. */
+/* stats_trees.c. What each makes of one message, state or transaction. pinfo and edt are NULL for
+ * what was reported after the last frame. */
 tap_packet_status stats_credits(stats_tree *st, packet_info *pinfo, epan_dissect_t *edt,
                                 const void *data, tap_flags_t flags);
 tap_packet_status stats_types(stats_tree *st, packet_info *pinfo, epan_dissect_t *edt,

@@ -198,7 +198,7 @@ void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn, enum rp
 /* The client's Calls. */
 void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t xid,
                     int64_t time_ns);
-/* It is reported now, and another one may take its place. */
+/* earlier.c: it is reported now, and another one may take its place. */
 void flow_life_past(struct rpcrdma_flow *flow, const struct flow_conn *conn);
 void flow_life_free(struct rpcrdma_flow *flow);
 /* transport.c: what is found of its packets; at its end, after flow_life_end */

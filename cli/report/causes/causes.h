@@ -82,11 +82,11 @@ bool report_ended_by_holder(const struct report_connection *from);
 const char *report_maybe_too_large(const struct report_connection *c);
 /* Likewise, also where their Calls were cut before what they ask for. */
 const char *report_too_large_or_cut(const struct report_connection *c);
-/* It was set up, for which small packets had to arrive, and its first Reply came only when large
- * ones had come in vain, for a second and more. */
-bool report_began_stuck(const struct report_connection *c);
 /* Where clients did so again and again, and where they gave up in the end. */
 void causes_of_held_again(struct report *r);
+/* large.c: it was set up, for which small packets had to arrive, and its first Reply came only when
+ * large ones had come in vain, for a second and more. */
+bool report_began_stuck(const struct report_connection *c);
 
 /* unanswered.c: Calls that no Reply came for; and those of a server as one. */
 void causes_of_calls(struct report *r, const struct report_connection *c);

@@ -53,6 +53,7 @@ void report_tell_moved(struct report_cause *cause, const struct report_connectio
  * its server was restarted: says so there. */
 void causes_of_moves(struct report *r, const struct report_connection *c, unsigned from);
 
+/* restarted.c: the server ended it, by a DREQ or a FIN. */
 bool report_closed_by_server(const struct rpcrdma_connection *c);
 
 /* client_restarted.c: the one that the client closed while it worked on it, and went on with this

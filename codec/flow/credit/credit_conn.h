@@ -97,7 +97,8 @@ void credit_conn_delivered(struct credit_conn *cc, int requester, struct rpcrdma
 /* Nothing more will come: what was not retransmitted counts as delivered. */
 void credit_conn_settle(struct credit_conn *cc, struct rpcrdma_credit_at at);
 
-/* What seems to break a limit is dropped where the end that sets the limit was not captured. */
+/* credit_conn.c. What seems to break a limit is dropped where the end that sets the limit was not
+ * captured. */
 void credit_conn_doubt(struct credit_conn *cc);
 /* Its end, once. */
 void credit_conn_lose(struct credit_conn *cc, struct rpcrdma_credit_at at);

@@ -529,7 +529,7 @@ struct hole *transmission_hole_at(const struct flow_delivery *d, uint64_t at);
 /* Takes that out of what is missing. False, and *filled is zero: `first` is not. */
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
                        struct filled *filled);
-/* Nothing was lost: what was first sent then was answered so late. */
+/* timeouts.c. Nothing was lost: what was first sent then was answered so late. */
 void delivery_answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t first_ns,
                             int64_t answered_ns, bool in_burst);
 
@@ -717,13 +717,6 @@ enum origin origin_behind(const struct flow_delivery *d, uint16_t id, const stru
                           int64_t time_ns);
 /* What is behind came so many packets before that origin_twice remembers it no more, and is the
  * same once more: counts it. True with d->copied: at another place. */
-/* Of a segment of TCP: of recent.kind. */
-enum { SEGMENT_KIND = 0xff };
-/* apart.c: such a one passed so long before. */
-void delivery_known_apart(struct rare *rare, int64_t ns);
-/* It was captured before, at another place, whose clock is another one. */
-bool delivery_apart(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
-                    uint64_t at);
 bool origin_forgotten(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
                       uint64_t at, bool may_be);
 /* Likewise a response that travels in the direction `back`; newer: its IP ID is newer than all
@@ -731,6 +724,13 @@ bool origin_forgotten(struct flow_memory *memory, struct flow_delivery *d, const
 bool origin_response_forgotten(struct flow_memory *memory, const struct flow_delivery *d,
                                struct flow_delivery *back, const struct rpcrdma_op *op, uint64_t at,
                                bool newer);
+/* Of a segment of TCP: of recent.kind. */
+enum { SEGMENT_KIND = 0xff };
+/* apart.c: such a one passed so long before. */
+void delivery_known_apart(struct rare *rare, int64_t ns);
+/* It was captured before, at another place, whose clock is another one. */
+bool delivery_apart(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
+                    uint64_t at);
 /* taps.c: there is a second place; `first`: the other one. */
 void taps_begin(struct flow_memory *memory, struct flow_delivery *d, uint8_t first);
 /* Whether it was seen at the other place before; its first time anywhere; and once more where it

@@ -119,7 +119,7 @@ enum rpcrdma_binding_verdict reconstruct_place(struct reconstruct *m,
 void reconstruct_describe(const struct reconstruct *m, enum rpcrdma_rpc_direction direction,
                           struct rpcrdma_rpc_message *out);
 
-/* rpcs->base and the chunks -> rpcs->whole, in the order of their places. */
+/* reconstruct_chunks.c. rpcs->base and the chunks -> rpcs->whole, in the order of their places. */
 void reconstruct_compose(struct reconstruct *m);
 
 /* Write chunks with bytes and without a place go behind the message. `why` they have none. */

@@ -258,7 +258,7 @@ void rpc_reply_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 /* partial.c. The message in hand was not given as a whole RPC message: what there is of it. */
 void rpc_partial_waits(struct flow_rpcs *rpcs, struct flow_conn *conn,
                        const struct flow_message *m);
-/* Returned chunks' bytes that have not passed. */
+/* reconstruct_chunks.c. Returned chunks' bytes that have not passed. */
 uint64_t rpc_reply_pending(const struct rpc_transaction *t, const struct rpcrdma_message *message);
 /* Whether those of the Reply that waits have. Work that grows with what came since it was asked
  * last. */

@@ -78,7 +78,7 @@ enum rpcrdma_stall rpc_data_held(const struct rpc_transaction *t, struct rpc_wai
 void rpc_doubts_look(struct rpc_transaction *t);
 void rpc_doubts_end(struct rpc_transaction *t);
 void rpc_doubts_free(struct flow_rpcs *rpcs, struct rpc_transaction *t);
-/* A Read request, sent at `sent_ns`, passes the second place of capture. */
+/* data_timing.c: a Read request, sent at `sent_ns`, passes the second place of capture. */
 void rpc_timing_read(struct rpc_transaction *t, int64_t sent_ns, int64_t now_ns);
 /* How long something was on its way, in all. */
 int64_t rpc_journeys_ns(const struct rpc_journeys *journeys);

@@ -227,7 +227,7 @@ void rpcrdma_tcp_reset_acked(struct rpcrdma_tcp_connection *c);
 /* Nothing more comes: it was taken, as nothing says otherwise. */
 void rpcrdma_tcp_reset_end(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
 
-/* A segment of this end, and what follows of it. */
+/* tcp.c: a segment of this end, and what follows of it. */
 void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                       const struct rpcrdma_tcp_taken *t);
 
@@ -254,7 +254,7 @@ void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
  * its `twice`, `twice_end`, `arrived` and `n_arrived`, which stay as they are without. */
 void rpcrdma_tcp_blocks(const uint8_t *options, size_t n, struct rpcrdma_tcp_segment *segment);
 
-/* Gives out all that can be; `last`: nothing more will come, so holes stay holes. */
+/* tcp_reorder.c. Gives out all that can be; `last`: nothing more will come, so holes stay holes. */
 void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool last);
 /* Frees what is held; what had begun counts as not captured from then on. */
 void rpcrdma_stream_give_up(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s);
@@ -359,7 +359,7 @@ static inline int32_t rpcrdma_seq_diff(uint32_t a, uint32_t b)
     return (int32_t)(a - b);
 }
 
-/* A packet whose cursor is at the TCP header. */
+/* tcp.c: a packet whose cursor is at the TCP header */
 enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l);
 
 #endif

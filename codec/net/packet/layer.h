@@ -159,7 +159,7 @@ bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdma_packet *pa
 /* plain.c. See rpcrdma_net_plain. */
 size_t rpcrdma_plain_many(const struct rpcrdma_net *net, const struct rpcrdma_packet *first,
                           size_t size, size_t n, struct rpcrdma_op *ops);
-/* See rpcrdma_net_peek. */
+/* bth.c. See rpcrdma_net_peek. */
 bool rpcrdma_plain_peek(const struct rpcrdma_packet *packet, struct rpcrdma_op *op);
 enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l);
 /* cm.c: a MAD sent to QP 1; op has all but kind and connect */
@@ -173,7 +173,7 @@ bool rpcrdma_layer_icrc_damaged(struct rpcrdma_layer *l, bool *good);
 /* See rpcrdma_net_damaged. */
 bool rpcrdma_packet_damaged(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
 
-/* Gives a finding of this packet to the sink. */
+/* layer.c. Gives a finding of this packet to the sink. */
 void rpcrdma_layer_finding(struct rpcrdma_layer *l, enum rpcrdma_rule_id rule, const char *what,
                            uint64_t arg0, uint64_t arg1);
 
