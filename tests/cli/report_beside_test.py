@@ -63,14 +63,17 @@ class Beside(ConversationTest):
             self.assertIn('192.0.2.13', (cause['src'], cause['dst']))
             self.assertIn('one direction only of 1 of 12 connections', cause['text'])
 
-    def one_of_four(self, end, clients=False, beside=3, away=3, idle=()):
+    def one_of_four(self, end, clients=False, beside=3, away=3, idle=(), port=rule_talk.PORT):
         """Of four connections one ends and is back after 3 s, while the others are in use for so many seconds. Before that nobody
-        asks for anything for so many seconds each."""
+        asks for anything for so many seconds each. `port`: of the service that the others use."""
         def talk(c, _):
             def begin(number):
                 hosts = (f'192.0.2.{20 + number % 10 if clients else 20}', rule_talk.SERVER)
                 one = rule_talk.Conversation(c.packets, number=number, clock=c.clock, hosts=hosts)
                 one.xid = number % 10 << 24 | number
+                if number % 10 != 3:
+                    one.ready = True
+                    one.talk.connect(cm.IP_SERVICE | port, one.private)
                 return one
 
             def turn(ones, seconds):
@@ -114,6 +117,12 @@ class Beside(ConversationTest):
         cause, = self.one_of_four(lambda one: one.talk.disconnect() and None)
         self.assertEqual(cause['cause'], 'client-restarted')
         self.assertNotIn('adapter', cause['text'])
+
+    def test_another_port_is_another_server(self):
+        """What is served at another port of the address says nothing of the one that did not answer."""
+        for port in (rule_talk.PORT, rule_talk.PORT + 1):
+            cause = self.one_of_four(unheard, clients=True, port=port)[0]
+            self.assertEqual('to this server: that was not down' in cause['text'], port == rule_talk.PORT, cause['text'])
 
     def test_others_wait_in_the_end(self):
         """Who asks on several connections in turn waits for the one that failed, and asks nothing on the others any more. The server
