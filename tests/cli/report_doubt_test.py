@@ -194,6 +194,18 @@ class Doubt(ConversationTest):
                     self.assertEqual('at least' in causes[0]['text'], lacking > 0)
                     self.assertEqual('Acks of Replies were not captured' in causes[0].get('against', ''), lacking > 0)
 
+    def test_few_waits_for_credits(self):
+        """Of waits that are less than a tenth of the time two are told, where the limit is low; one is not."""
+        for times, want in (1, []), (2, [('few-credits', 'low')]):
+            def talk(c, _, times=times):
+                for _ in range(times):
+                    for calls, wait_ms in [(1, 20)] * 20 + [(8, 5)]:
+                        xids = [c.call(rule_talk.NULL, credit=8) for _ in range(calls)]
+                        c.clock.now += wait_ms * SECOND // 1000
+                        for xid in xids:
+                            c.reply(xid, credit=8)
+            self.assertEqual([(one['cause'], one['confidence']) for one in self.report(talk)['causes']], want)
+
     def test_server_cut_over_tcp(self):
         """What the server sends is cut in its headers, from the beginning, from some packet on or for a while: its Replies are there,
         and nobody knows what they answer. What the client sent again on another connection had none."""
