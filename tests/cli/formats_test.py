@@ -13,6 +13,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
 # pylint: disable=wrong-import-position
 import command
+import ngfile
 import pcap
 import rewrap
 import tshark
@@ -84,6 +85,24 @@ class Formats(command.CommandTest):
                 for path in (self.written('erf'), command.capture())]
         self.assertEqual(rows[0], rows[1])
         self.assertGreater(len(rows[0]), 100)
+
+    def test_colours_of_erf(self):
+        """A record of coloured Ethernet has the lengths of one without: on the wire, too, where it is cut."""
+        data, at, records, want = self.read(self.written('erf')), 0, [], None
+        while at < len(data):
+            size, = struct.unpack_from('>H', data, at + 10)
+            records.append(bytearray(data[at:at + min(size, 100)]))
+            struct.pack_into('>H', records[-1], 10, len(records[-1]))
+            at += size
+        for kind in 2, 11, 16, 20:
+            for record in records:
+                record[8] = kind
+            out = os.path.join(self.folder, 'out.pcapng')
+            self.run_command('capture', '-r', self.file(b''.join(records), 'colour'), '-w', out, errors=1)
+            lengths = [packet.length for packet in ngfile.read(out).packets]
+            self.assertGreater(max(lengths), 100)
+            self.assertEqual(lengths, want or lengths)
+            want = lengths
 
     def test_cut(self):
         """Cut anywhere: what is whole is read, and that the rest is missing is said."""

@@ -10,6 +10,7 @@
  */
 #include <inttypes.h>
 
+#include "net/packet/erf.h"
 #include "source/formats/file.h"
 
 enum {
@@ -17,12 +18,6 @@ enum {
     LINK_ERF = 197,
     MORE = 0x80,
     TYPE_ETHERNET = 2,
-    TYPE_COLOR_ETHERNET = 11,
-    TYPE_DSM_COLOR_ETHERNET = 16,
-    TYPE_COLOR_HASH_ETHERNET = 20,
-    TYPE_INFINIBAND = 21,
-    TYPE_IPV4 = 22,
-    TYPE_IPV6 = 23,
     TYPE_LAST = 29,
     TYPE_PADDING = 48,
     LOOK = 3, /* records that must look like it */
@@ -45,21 +40,21 @@ static uint64_t ticks_of(const uint8_t *p)
 /* Of types whose header has a count of losses, not a "color". */
 static bool counts_losses(uint8_t type)
 {
-    return type == TYPE_ETHERNET || (type >= TYPE_INFINIBAND && type <= TYPE_IPV6);
+    return type == TYPE_ETHERNET || erf_payload(type) == ERF_INFINIBAND ||
+           erf_payload(type) == ERF_IP;
 }
 
 /* The record's length on the wire, its headers counted as ERF's link type has them. */
 static uint32_t wire_length(const uint8_t *p, uint32_t record)
 {
-    uint32_t bytes = RECORD_HEADER, type = p[8] & 0x7f;
+    uint32_t bytes = RECORD_HEADER;
     bool more = p[8] & MORE;
 
     while (more && bytes + 8 <= record) {
         more = p[bytes] & MORE;
         bytes += 8;
     }
-    if (type == TYPE_ETHERNET || type == TYPE_COLOR_ETHERNET || type == TYPE_DSM_COLOR_ETHERNET ||
-        type == TYPE_COLOR_HASH_ETHERNET)
+    if (erf_payload(p[8] & 0x7f) == ERF_ETHERNET)
         bytes += 2;
     return bytes + be16(p + 14);
 }
