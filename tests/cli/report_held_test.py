@@ -98,6 +98,26 @@ class Held(ConversationTest):
             one = self.chain(n, ask_cut, first=lambda c: c.read((DATA,)))['causes'][0]
             self.assertEqual((one['cause'], one['confidence']), ('unanswered', 'high'))
 
+    def test_maybe_too_large_and_missing(self):
+        """The capture lacks the Reply to a Call before, which asks for little."""
+        def first(c):
+            c.null()
+            del c.packets[-2]
+        one, = [one for one in self.chain(1, self.ask_read, first=first)['causes'] if one['cause'] == 'unanswered']
+        self.assertEqual(one['confidence'], 'medium')
+        self.assertIn('(an MTU black hole)', one['against'])
+
+    def test_different_doubts(self):
+        """Of one of two connections it is not known what was asked for, of the other the way may not take that."""
+        def ask(c, xid):
+            self.ask_read(c, xid)
+            if c.xid < 0x1020:
+                c.packets[-2] = c.packets[-2]._replace(data=c.packets[-2].data[:LISTS])
+            return xid
+        one = self.chain(2, ask)['causes'][0]
+        self.assertEqual((one['cause'], one['confidence'], one['count']), ('unanswered', 'medium', 2))
+        self.assertIn('The server is at fault, or its large packets are lost on the way.', one['text'])
+
     def test_another_sent_again(self):
         """What is sent again has a Reply, which did not arrive. That another Call has none says nothing of that."""
         def talk(c, _):

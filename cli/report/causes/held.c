@@ -76,8 +76,10 @@ const char *report_maybe_too_large(const struct report_connection *from)
     const struct report_trouble *trouble = from->trouble;
     int client = 1 - report_server_end(&from->pub);
 
-    if (trouble->offered == 0 || trouble->offered_since_ns > own->since_ns ||
-        !from->has_path[client] ||
+    /* what was sent before it had a Reply, if the capture lacks that */
+    bool first = own->explained > 0 || trouble->offered_since_ns <= own->since_ns;
+
+    if (trouble->offered == 0 || !first || !from->has_path[client] ||
         from->path[client].largest_payload >= MIN(trouble->offered, ONE_PACKET))
         return NULL;
     return too_large;
@@ -188,15 +190,15 @@ static void join(const struct report *r, struct report_cause *const *all, guint 
 {
     struct report_cause one = *all[0];
     const struct report_cause *longest = report_causes_longest(all, n);
-    const char *maybe = one.against[0] ? one.against : NULL;
+    const char *maybe = longest->against;
     uint32_t first = one.of->trouble->resent_from;
     guint clients;
 
     if (n < 2)
         return;
     report_causes_add_up(&one, all, n);
-    for (guint i = 1; i < n; i++) {
-        if (!maybe || strcmp(all[i]->against, maybe) != 0)
+    for (guint i = 0; i < n; i++) {
+        if (!all[i]->against[0]) /* of one of them it is sure */
             maybe = NULL;
         first = MIN(first, all[i]->of->trouble->resent_from);
     }
