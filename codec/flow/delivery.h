@@ -134,7 +134,10 @@ struct rpcrdma_path {
     uint64_t late_timeouts; /* of the timeouts: the first transmission had arrived, as Acks show, */
     int64_t late_timeout_ns; /* and the silence before it, in all: no loss */
     int64_t late_longest_ns; /* from such a first transmission to its answer, at most, */
-    uint64_t late_frame;     /* and that transmission; ... */
+    /* such times of a second or more, what overlaps counted once, and when the latest ended */
+    uint32_t late_times;
+    int64_t late_all_ns, late_until_ns;
+    uint64_t late_frame;     /* the longest's transmission; ... */
     bool late_in_burst;      /* ... it came again more than once at a time, as no timer sends: what
                               * stood still is before the place of capture, or that itself */
     uint64_t congestion_marks; /* ECN: congestion experienced */

@@ -350,6 +350,18 @@ class Beside(ConversationTest):
                 self.assertEqual((one['confidence'], one['cost_ns'] // SECOND), ('medium', 9))
                 self.assertIn('The client, or the way to it, stood still for 9.0 s on connection 1', one['text'])
 
+    def test_stood_still_again(self):
+        """It does so twice: both times count."""
+        def talk(c, _):
+            for late_ns in (SECOND, 3 * SECOND):
+                c.getattr()
+                c.null()
+                c.acknowledge_late(2 * SECOND, late_ns=late_ns, acks=2)
+                c.getattr()
+        one, = [one for one in self.report(talk)['causes'] if one['cause'] == 'stalled-end']
+        self.assertEqual(one['cost_ns'] // SECOND, 8)
+        self.assertIn('stood still 2 times, for 8.0 s in all and 5.0 s at most, on connection 1', one['text'])
+
     def late(self):
         """Of each direction with late answers: the longest time in seconds, and whether what came again came at once."""
         paths = json.loads(self.run_command('connections', '--json', self.path))['paths']

@@ -79,6 +79,19 @@ static void silent(struct report *r, const struct report_connection *c, int end)
                       : "server");
 }
 
+enum { TIMES_ROOM = 80 };
+
+/* How long it stood still, and how often. */
+static void tell_times(const struct rpcrdma_path *path, char text[TIMES_ROOM])
+{
+    if (path->late_times > 1)
+        snprintf(text, TIMES_ROOM, "%u times, for %.1f s in all and %.1f s at most,",
+                 (unsigned)path->late_times, report_seconds(path->late_all_ns),
+                 report_seconds(path->late_longest_ns));
+    else
+        snprintf(text, TIMES_ROOM, "for %.1f s", report_seconds(path->late_all_ns));
+}
+
 void causes_of_stalls(struct report *r, const struct report_connection *c)
 {
     int server = report_server_end(&c->pub);
@@ -87,6 +100,7 @@ void causes_of_stalls(struct report *r, const struct report_connection *c)
     for (int end = 0; end < 2; end++) {
         const struct rpcrdma_path *path = &c->path[end];
         struct report_cause *cause;
+        char times[TIMES_ROOM];
 
         if (!c->has_path[end] || !stood_still(path)) {
             silent(r, c, end);
@@ -94,31 +108,33 @@ void causes_of_stalls(struct report *r, const struct report_connection *c)
         }
         cause = report_cause_add(r, CAUSE_STALLED, CONFIDENCE_MEDIUM);
         cause->of_server = known && end == server;
-        cause->time_ns = path->late_longest_ns;
+        cause->time_ns = path->late_all_ns;
+        cause->count = path->late_times;
+        tell_times(path, times);
         cause->frame = path->late_frame;
         if (path->late_in_burst) {
             snprintf(
                 cause->text, sizeof(cause->text),
                 "The way from the %s to the place of capture, or the host that captured, stood "
-                "still for %.1f s on connection %u: what was sent again meanwhile, first in "
+                "still %s on connection %u: what was sent again meanwhile, first in "
                 "frame %" PRIu64 ", came all at once%s",
                 !known          ? "sender"
                 : end == server ? "client"
                                 : "server",
-                report_seconds(cause->time_ns), (unsigned)c->pub.number, path->late_frame,
+                times, (unsigned)c->pub.number, path->late_frame,
                 c->pub.carrier == RPCRDMA_CARRIER_IWARP
                     ? ", as no timer sends it."
                     : ", and was answered, each transmission of it: none of that was lost.");
             continue;
         }
         snprintf(cause->text, sizeof(cause->text),
-                 "The %s, or the way to it, stood still for %.1f s on connection %u: what was sent "
+                 "The %s, or the way to it, stood still %s on connection %u: what was sent "
                  "to it then, first in frame %" PRIu64 ", was all answered afterwards, each "
                  "transmission of it: none of that was lost.",
                  !known          ? "receiver"
                  : end == server ? "server"
                                  : "client",
-                 report_seconds(cause->time_ns), (unsigned)c->pub.number, path->late_frame);
+                 times, (unsigned)c->pub.number, path->late_frame);
         snprintf(cause->against, sizeof(cause->against),
                  "a switch that holds packets back (PAUSE) looks the same");
     }

@@ -3,6 +3,8 @@
 
 #include "base/sum.h"
 
+#define STANDS_STILL_NS INT64_C(1000000000)
+
 /*
  * A sender retransmits after silence: what it sent was lost, or its answer was, or an end was slow.
  * What answers show tells some of these apart.
@@ -28,12 +30,29 @@ static bool served(const struct flow_delivery *d, const struct transmission *t)
     return t && !t->delivered && transmission_served(d, t);
 }
 
+/* What is answered at last often is more than one, for one reason. */
+static void note_time(struct rpcrdma_path *path, int64_t first_ns, int64_t answered_ns)
+{
+    bool another = path->late_times == 0 || first_ns >= path->late_until_ns;
+    int64_t since_ns = another ? first_ns : path->late_until_ns;
+
+    path->late_times += another;
+    if (answered_ns <= since_ns)
+        return;
+    rpcrdma_sum_ns(&path->late_all_ns, answered_ns - since_ns);
+    path->late_until_ns = answered_ns;
+}
+
 void delivery_answered_late(struct rpcrdma_path *path, uint64_t frame, int64_t first_ns,
                             int64_t answered_ns, bool in_burst)
 {
     int64_t ns;
 
-    if (__builtin_sub_overflow(answered_ns, first_ns, &ns) || ns <= path->late_longest_ns)
+    if (__builtin_sub_overflow(answered_ns, first_ns, &ns))
+        return;
+    if (ns >= STANDS_STILL_NS)
+        note_time(path, first_ns, answered_ns);
+    if (ns <= path->late_longest_ns)
         return;
     path->late_longest_ns = ns;
     path->late_frame = frame;
