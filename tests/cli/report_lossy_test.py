@@ -143,6 +143,28 @@ class Responses(ConversationTest):
                 self.assertIn('no Nak was seen' if timer else '1 packet came late here' if late else 'out of order behind',
                               cause['against'])
 
+    def test_asked_again_and_silence(self):
+        """Twice a response is lost: the server asks for it at once, and then again after 2 s. That it may have been slow to answer
+        is no doubt: a later response had come."""
+        def talk(c, _):
+            c.null()
+            c.write((3072,))
+            request, _, middle, last, *behind = c.packets[-6:]
+            del c.packets[-6 + 2:]
+            again = bytearray(request.data)
+            for at, end, more in ((51, 54, 1), (54, 62, 1024), (66, 70, -1024)):
+                again[at:end] = (int.from_bytes(again[at:end], 'big') + more).to_bytes(end - at, 'big')
+            again = request._replace(data=roce.with_icrc(again))
+            c.packets += [last, again._replace(time_ns=c.clock.tick())]
+            c.clock.now += 2 * SECOND
+            for one in (again, middle, last, *behind):
+                c.packets.append(one._replace(time_ns=c.clock.tick()))
+            c.null()
+        cause, = self.report(talk)['causes']
+        self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-server', 'medium'))
+        self.assertIn('1 timeout', cause['text'])
+        self.assertIn('responses that come out of order behind the place of capture, or damaged', cause['against'])
+
 
 class Congestion(ConversationTest):
     def test_marks_and_cnps(self):

@@ -101,8 +101,9 @@ struct loss {
     uint64_t own;            /* requests that were lost */
     uint64_t packets, timeouts;
     int64_t waited_ns, longest_ns;
-    uint64_t asked; /* Read requests that came again, with no Nak and no timeout: a later response
-                       came */
+    uint64_t asked;   /* Read requests that came again, with no Nak and no timeout: a later response
+                         came */
+    uint64_t at_once; /* of those that came again beside timeouts, these: a later response came */
     uint64_t reordered; /* that came late here */
     /* many of these are missing here, too, and not only damaged: that is no other order */
     bool gaps, all_passed;
@@ -130,6 +131,7 @@ static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_
         .waited_ns = time_plus(a->waited_ns - MIN(other_ns, a->waited_ns), back->asked_waited_ns),
         .gaps = a->lost > a->lost_behind && (a->lost - a->lost_behind) * 2 >= a->lost,
         .all_passed = a->lost == a->lost_behind,
+        .at_once = back->asked_again - MIN(back->asked_timeouts, back->asked_again),
     };
 
     if (loss.naks == 0 && loss.timeouts == 0)
@@ -158,15 +160,17 @@ void report_tell_lost(const struct report_lost *lost, int64_t waited_ns, bool tc
 /* What speaks against a loss. */
 static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *cause)
 {
+    bool at_once = loss->naks == 0 && loss->at_once > 0;
+
     if (tcp)
         snprintf(cause->against, sizeof(cause->against),
                  "TCP retransmits what comes out of order by far, too");
-    else if (loss->asked > 0 && loss->reordered > 0)
+    else if (at_once && loss->reordered > 0)
         snprintf(cause->against, sizeof(cause->against),
                  "%" PRIu64 " packet%s came late here: responses that come out of order are asked "
                  "for again, too",
                  loss->reordered, plural(loss->reordered));
-    else if (loss->asked > 0)
+    else if (at_once)
         snprintf(cause->against, sizeof(cause->against),
                  "responses that come out of order behind the place of capture, or damaged "
                  "(--check-icrc shows these), are asked for again, too");
