@@ -346,8 +346,12 @@ bool capture_files_counts(const struct capture_files *files, uint32_t number, co
 void capture_files_read(struct capture_files *files, const struct source_stats *stats,
                         int64_t shift_ns)
 {
-    files->end_known = files->came && source_end_believed(stats, files->came_ns);
-    files->end_ns = time_plus(stats->end_ns, shift_ns);
+    int64_t came_ns = time_plus(files->came_ns, shift_ns);
+    bool said = source_end_believed(stats, files->came_ns);
+
+    /* or until the last packet that was left out */
+    files->end_known = files->came && (said || came_ns > files->latest_ns);
+    files->end_ns = said ? time_plus(stats->end_ns, shift_ns) : came_ns;
 }
 
 /* What interfaces lost that are not in the last file, and was not known before theirs ended. */

@@ -51,7 +51,8 @@ struct capture_files {
     int64_t end_ns;
     bool came;      /* one did */
     bool quiet;     /* that was seen */
-    bool end_known; /* by_times: the files that are read say until when packets were awaited */
+    bool end_known; /* by_times: the files that are read say until when packets were awaited, or the
+                     * last packet, which was left out, does */
     bool timed;     /* by_times: the current file has its first packet */
     bool awaited;   /* somebody reads at the other end */
 };

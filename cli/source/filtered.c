@@ -19,6 +19,9 @@ struct filtered {
     } links[LINKS];
     size_t n;
     bool ended;
+    bool any, over;   /* a packet came; all did */
+    bool latest_left; /* the latest packet was left out */
+    int64_t latest_ns;
     char error[512]; /* source.error */
 };
 
@@ -44,6 +47,15 @@ static const struct device_filter *filter_of(struct filtered *filtered, uint32_t
     return filter;
 }
 
+static void note_time(struct filtered *filtered, int64_t time_ns, bool matches)
+{
+    if (filtered->any && time_ns < filtered->latest_ns)
+        return;
+    filtered->any = true;
+    filtered->latest_left = !matches;
+    filtered->latest_ns = time_ns;
+}
+
 static enum source_status next(struct source *source, struct source_packet *packets, size_t max,
                                size_t *n)
 {
@@ -55,18 +67,22 @@ static enum source_status next(struct source *source, struct source_packet *pack
 
         if (status == SOURCE_ERROR)
             snprintf(filtered->error, sizeof(filtered->error), "%s", filtered->from->error);
+        filtered->over = status == SOURCE_END;
         if (status != SOURCE_OK)
             return status;
         for (size_t i = 0; i < many; i++) {
             const struct rpcrdma_packet *packet = &packets[i].packet;
             const struct device_filter *filter = filter_of(filtered, packet->linktype);
+            bool matches;
 
             if (!filter) {
                 filtered->ended = true;
                 *n = 0;
                 return SOURCE_ERROR;
             }
-            if (device_filter_match(filter, packet))
+            matches = device_filter_match(filter, packet);
+            note_time(filtered, packet->time_ns, matches);
+            if (matches)
                 packets[(*n)++] = packets[i];
         }
         if (*n > 0)
@@ -80,9 +96,17 @@ static bool interface(const struct source *source, uint32_t number, struct sourc
     return source_interface(((const struct filtered *)source)->from, number, out);
 }
 
+/* Packets were awaited until the last one at least, though that was left out. */
 static void stats(const struct source *source, struct source_stats *out)
 {
-    source_stats(((const struct filtered *)source)->from, out);
+    const struct filtered *filtered = (const struct filtered *)source;
+
+    source_stats(filtered->from, out);
+    if (!filtered->over || !filtered->latest_left ||
+        (out->end_known && out->end_ns >= filtered->latest_ns))
+        return;
+    out->end_known = true;
+    out->end_ns = filtered->latest_ns;
 }
 
 static void report(const struct source *source, void (*line)(void *context, const char *text),

@@ -122,7 +122,8 @@ struct source_stats {
     /* times of hardware against the capture's, by more than clocks drift */
     int64_t stamps_moved_ns;
     uint64_t texts_left_out; /* names and comments of interfaces: too many and too long */
-    bool end_known;          /* pcapng: the file says until when packets were awaited: */
+    bool end_known;          /* pcapng: the file says until when packets were awaited, or the
+                              * latest packet, which a filter left out: */
     int64_t end_ns;          /* whatever it says; of several files the latest */
     uint64_t read, size;     /* bytes of the files, as they are stored: of `size` so many were read.
                               * 0: not known */

@@ -134,6 +134,28 @@ class SilentEnd(CommandTest):
             waits = re.findall(r'^rpcrdma_rpc_oldest_waiting_seconds\{.*\} (.*)$', text, re.M)
             self.assertEqual([int(float(one)) for one in waits], [least])
 
+    def test_what_is_left_out(self):
+        """Packets that are no RDMA show, too, that the capture went on: also where a filter, sanitize or capture leaves
+        them out."""
+        _, packets = self.hang()
+        other = packets[-1]._replace(data=b'\xff' * 6 + b'\x02' + bytes(5) + b'\x88\xcc' + bytes(46), length=60)
+        path, out = self.pcapng('more.pcapng', packets + [other._replace(time_ns=other.time_ns + n * SECOND)
+                                                         for n in (20, 60)]), os.path.join(self.folder, 'out.pcapng')
+        wanted = self.report(path)
+        self.assertEqual([(one['cause'], one['rpcs']) for one in wanted['causes']], [('unanswered', 3)])
+        rdma = ('-f', 'udp port 4791')
+        for arguments in ((), ('sanitize', path, '-o', out), ('sanitize', *rdma, path, '-o', out),
+                          ('capture', '-r', path, '--rpcrdma-only', '-w', out), ('capture', '-r', path, *rdma, '-w', out)):
+            if arguments:
+                self.run_command(*arguments, '-q')
+            one = self.report(out) if arguments else self.report(*rdma, path)
+            self.assertEqual([cause['cause'] for cause in one['causes']], ['unanswered'], arguments)
+            self.assertEqual(one['silent_ns'], 60 * SECOND, arguments)
+        for arguments in (('-c', str(len(packets) - 1), *rdma), ('-f', 'udp port 4791 or ether proto 0x88cc')):
+            self.assertNotIn('silent_ns', self.report(*arguments, path))
+        self.run_command('sanitize', '--shift-time', '-1000', path, '-o', out, '-q')
+        self.assertEqual(self.report(out)['silent_ns'], 60 * SECOND)
+
     def test_soon(self):
         """Half a second is no hang, and it is known."""
         _, packets = self.hang()
@@ -196,10 +218,10 @@ class SilentEnd(CommandTest):
         for name in ('sanitize', 'capture'):
             more = ['-r'] if name == 'capture' else []
             self.assertEqual(self.written(path, name, '-c', str(len(packets) - 1), *more)[:2], ('healthy', None))
-        # the last packet is no RPC-over-RDMA, and the end that the file tells is before it
+        # the last packet is no RPC-over-RDMA, and the end that the file tells is before it: it was not the end
         stray = packets[-1]._replace(time_ns=end + SECOND, data=bytes(60))
         path = self.pcapng('stray.pcapng', [*packets, stray], end, True)
-        self.assertEqual(self.written(path, 'sanitize'), ('healthy', None, 3))
+        self.assertEqual(self.written(path, 'sanitize'), ('causes', 61 * SECOND, 0))
 
     def test_copied_to_several(self):
         """Of a ring the last file alone reaches to the end."""
