@@ -307,8 +307,10 @@ const struct command command_rpcs = {
     .arguments = "FILE...",
     .what = "a line per RPC: latency, sizes, file, status; --json; --summary",
     .details =
-        "Lines are in order of time. A Call retransmitted on a new connection is a line of its\n"
-        "own, marked as such. Percentiles of the summary are at most 1/64 too high; its rates\n"
-        "are over the whole capture. docs/filter.md describes EXPRESSION and TIME.",
+        "Lines are in order of time. Those of Replies without Call come later where only later\n"
+        "packets show who called, and with -i a line comes when its RPC is over: --sort time has\n"
+        "all in order. A Call retransmitted on a new connection is a line of its own, marked as\n"
+        "such. Percentiles of the summary are at most 1/64 too high; its rates are over the\n"
+        "whole capture. docs/filter.md describes EXPRESSION and TIME.",
     .run = run,
 };

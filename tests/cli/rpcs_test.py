@@ -174,6 +174,21 @@ class OneDirection(CommandTest):
         self.path = os.path.join(self.folder, 'server.pcap')
         pcap.write(self.path, self.server)
 
+    def test_late_line(self):
+        """Two mounts, of which only what the servers sent was captured: the first Reply of one shows who called when
+        the second one passes. --sort time has all in order; the help says so."""
+        out, clock = [], talk.Clock()
+        first, second = (talk.Talk(out, talk.End(f'10.0.0.{n}', 17, 100), talk.End('10.0.0.9', 18 + n, 500), clock) for n in (1, 2))
+        for xid, one in enumerate((first, first, second, first, first, second), 1):
+            one.send(one.server, struct.pack('>7I', xid, 1, 32, 0, 0, 0, 0) + struct.pack('>3I', xid, 1, 0) + bytes(12))
+        path = os.path.join(self.folder, 'replies.pcap')
+        pcap.write(path, [packet for packet in out if roce.parse(packet.data, packet.length).src == '10.0.0.9'])
+        for more, late in (((), True), (('--sort', 'time'), False)):
+            times = [json.loads(line)['time_ns'] for line in self.run_command('rpcs', '--json', *more, path).splitlines()]
+            self.assertEqual(len(times), 6)
+            self.assertEqual(times != sorted(times), late)
+        self.assertIn('--sort time', self.run_command('rpcs', '--help'))
+
     def test_writes_are_counted(self):
         sent = [one for one in (roce.parse(p.data, p.length) for p in self.server)
                 if one and roce.WRITE_FIRST <= one.opcode <= roce.WRITE_ONLY_IMM]
