@@ -280,6 +280,31 @@ static void refused_part(void **state)
     }
 }
 
+/* An item in a Read chunk is not in the last part's payload: how much is missing there says
+ * nothing. Without chunks it does. */
+static void last_part_is_reduced(void **state)
+{
+    static const struct rpcrdma_read_segment item = {.position = 1500, .segment = {77, 1000, 4096}};
+
+    (void)state;
+    for (uint32_t chunks = 0; chunks < 2; chunks++) {
+        struct rpcrdma_message m;
+
+        begin(NULL);
+        m = message(RPCRDMA_IETF_07, RPCRDMA_KIND_CALL_INLINE, 7);
+        call_payload(7, 2960);
+        part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, 2000, rpc, 1000);
+        m.read.segments = &item;
+        m.read.count = chunks;
+        m.payload = (struct rpcrdma_span){.data = rpc + 1000, .caplen = 900, .len = 900};
+        send(true, &m);
+        rig_end(&rig);
+        assert_int_equal(rig.messages, 2);
+        assert_int_equal(rig.message[1].part, 2);
+        assert_int_equal(rig.message[1].n_rules, 1 - chunks);
+    }
+}
+
 static void lost_part(void **state)
 {
     (void)state;
@@ -308,6 +333,7 @@ int main(void)
         cmocka_unit_test(unfinished),
         cmocka_unit_test(continued_by_flag),
         cmocka_unit_test(interrupted),
+        cmocka_unit_test(last_part_is_reduced),
         cmocka_unit_test(lost_part),
         cmocka_unit_test(refused_part),
     };
