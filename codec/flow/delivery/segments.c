@@ -127,7 +127,7 @@ static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segm
 {
     uint64_t first = position_of_seq(d, segment->twice),
              end = first + (segment->twice_end - segment->twice);
-    const struct transmission *t = transmission_at(d, first);
+    struct transmission *t = transmission_at(d, first);
     struct rare *rare = d->rare;
     struct rpcrdma_path *path;
 
@@ -137,7 +137,10 @@ static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segm
     path = &rare->path;
     if (rare->spurious.first < first || rare->spurious.first >= end ||
         (rare->spurious.timeouts == 0 && rare->spurious.counted == 0)) {
-        path->spurious += t && t->times > 1 && path->spurious < path->retransmitted;
+        if (t && t->late_again)
+            t->late_again = false; /* as counted */
+        else
+            path->spurious += t && t->times > 1 && path->spurious < path->retransmitted;
         return;
     }
     if (rare->spurious.timeouts == 0) {
@@ -184,6 +187,16 @@ static void sent_again(const struct flow_delivery *d, const struct rpcrdma_tcp_s
     recovery->time_ns = segment->time_ns;
 }
 
+/* All of it came out of order, and comes again for the first time: its receiver asked for it when
+ * it lacked it. */
+static struct transmission *came_late(const struct flow_delivery *d, uint64_t first, uint64_t last)
+{
+    struct transmission *t = transmission_at(d, first);
+
+    return t && t->found && t->times == 1 && !t->delivered && !t->lost && last <= t->last ? t
+                                                                                          : NULL;
+}
+
 /* `gap`: what is retransmitted had not passed. */
 static void again(struct flow_delivery *d, const struct flow_delivery *back,
                   struct rpcrdma_path *path, const struct rpcrdma_tcp_segment *segment,
@@ -191,7 +204,7 @@ static void again(struct flow_delivery *d, const struct flow_delivery *back,
 {
     uint64_t last = first + segment->len - 1;
     bool begins = !d->repeating || first < d->rare->repeated, timer = false;
-    struct transmission *t;
+    struct transmission *t, *late = gap ? NULL : came_late(d, first, last);
 
     transmission_again(d, path);
     if (path->retransmitted++ == 0)
@@ -208,6 +221,10 @@ static void again(struct flow_delivery *d, const struct flow_delivery *back,
         }
     } else if (!gap && last < d->through) {
         path->spurious++; /* a probe (RFC 8985 section 7), or it met its acknowledgement */
+    } else if (late) {
+        path->spurious++;
+        late->late_again = true;
+        d->lacking = false;
     }
     transmission_waited(d, path, segment->time_ns, false);
     sent_again(d, segment);

@@ -148,6 +148,40 @@ static void tcp_copies_are_not_spurious(void **state)
     assert_int_equal(path_to(d)->served_timeouts, 0);
 }
 
+/* Bytes 1000 to 1099 come `ns` behind those after them, and once more, soon, before any Ack. */
+static void behind_others(int64_t ns)
+{
+    segment(d, back, 900, 100, 1, 500);
+    segment(d, back, 1100, 100, 1, 500);
+    now += ns;
+    for (int i = 0; i < 2; i++) {
+        segment(d, back, 1000, 100, 1, 500);
+        now += 2 * MS;
+    }
+}
+
+/* They passed out of order: their receiver asked for them before it had them. It may say so. */
+static void tcp_late_and_again(void **state)
+{
+    (void)state;
+    behind_others(0);
+    assert_int_equal(path_to(d)->reordered, 1);
+    assert_int_equal(path_to(d)->retransmitted, 1);
+    assert_int_equal(path_to(d)->spurious, 1);
+    says_twice(1200, 1000, 1100);
+    assert_int_equal(path_to(d)->spurious, 1);
+}
+
+/* They were lost, and sent again twice. */
+static void tcp_lost_and_again(void **state)
+{
+    (void)state;
+    behind_others(5 * MS);
+    assert_int_equal(path_to(d)->lost, 1);
+    assert_int_equal(path_to(d)->retransmitted, 2);
+    assert_int_equal(path_to(d)->spurious, 0);
+}
+
 /* Bytes 1000 to 1099 are sent again after 300 ms. Those before were answered after 10 us. */
 static int64_t sent_again(void)
 {
@@ -271,6 +305,7 @@ int main(void)
         TEST(tcp_took_the_answer_late),   TEST(tcp_copies_are_not_spurious),
         TEST(tcp_arrived_the_first_time), TEST(tcp_arrived_the_first_time_behind),
         TEST(tcp_arrived_last),           TEST(tcp_arrived_after_others),
+        TEST(tcp_late_and_again),         TEST(tcp_lost_and_again),
         TEST(tcp_says_twice_without_end),
     };
 
