@@ -263,7 +263,7 @@ static void draw(struct credits *credits)
                                                           .note = g_strdup(verdict)};
         }
     }
-    name = g_path_get_basename(options_input(credits->pipeline.options));
+    name = g_path_get_basename(options_said(credits->pipeline.options));
     title = g_strdup_printf("Credit use: %s", escape_text(shown, sizeof(shown), name));
     g_free(name);
     plot.title = title;

@@ -67,7 +67,7 @@ static int look_for_result(const struct extract *extract, int status)
         return status;
     complain("%s%s: nothing is written: these are LIDs of InfiniBand, and no set-up of a "
              "connection that says their IP addresses was captured",
-             options_input(options), options_and_others(options));
+             options_said(options), options_and_others(options));
     return EXIT_UNUSABLE;
 }
 

@@ -113,8 +113,10 @@ bool options_confine(const struct options *options, char *error, size_t size);
  * `error`. */
 struct source *options_open(const struct options *options, char *error, size_t size);
 
-/* What is read, for messages: the first file or device. */
+/* What is read: the first file or device. */
 const char *options_input(const struct options *options);
+/* As messages name it: "-" is standard input. */
+const char *options_said(const struct options *options);
 /* What to say behind it: " and others" where it is not the only one, else "". */
 const char *options_and_others(const struct options *options);
 

@@ -170,6 +170,13 @@ const char *options_input(const struct options *options)
     return options->n_devices > 0 ? options->devices[0] : options->files[0];
 }
 
+const char *options_said(const struct options *options)
+{
+    const char *input = options_input(options);
+
+    return options->n_devices == 0 && strcmp(input, "-") == 0 ? "standard input" : input;
+}
+
 const char *options_and_others(const struct options *options)
 {
     return options->n_files + options->n_devices > 1 ? " and others" : "";

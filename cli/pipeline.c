@@ -358,7 +358,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     }
     if (own.no_memory) {
         pipeline_unusable(pipeline, "%s%s: packet %" PRIu64 ": out of memory",
-                          options_input(pipeline->options), options_and_others(pipeline->options),
+                          options_said(pipeline->options), options_and_others(pipeline->options),
                           pipeline->clock.frame);
     } else {
         others_collect(&pipeline->others, rpcrdma_analyzer_net(own.analyzer), own.source);

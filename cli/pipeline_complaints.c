@@ -32,7 +32,7 @@ void say_nothing_found(const struct options *options, const struct others *other
     char *text, cut[80] = "";
 
     if (stats->packets == 0 && options->filter && options->filter[0]) {
-        complain("%s%s: no packet matches the filter \"%s\"", options_input(options),
+        complain("%s%s: no packet matches the filter \"%s\"", options_said(options),
                  options_and_others(options), options->filter);
         return;
     }
@@ -42,7 +42,7 @@ void say_nothing_found(const struct options *options, const struct others *other
                  others->snaplen);
     text = others_text(others);
     complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s%s",
-             options_input(options), options_and_others(options), stats->packets,
+             options_said(options), options_and_others(options), stats->packets,
              plural(stats->packets), stats->rdma,
              stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "", cut,
              text[0] ? "; not RDMA: " : "", text);
@@ -65,7 +65,7 @@ void say_lost(const struct options *options, const struct source_stats *stats)
     char *text = lost(options, stats);
 
     if (text)
-        complain("%s%s: %s", options_input(options), options_and_others(options), text);
+        complain("%s%s: %s", options_said(options), options_and_others(options), text);
     g_free(text);
 }
 
@@ -74,7 +74,7 @@ void say_texts_left_out(const struct options *options, uint64_t texts)
     if (texts > 0)
         complain("%s%s: %" PRIu64
                  " name%s of interfaces %s left out, or cut: too many, or too long",
-                 options_input(options), options_and_others(options), texts,
+                 options_said(options), options_and_others(options), texts,
                  texts == 1 ? " or comment" : "s and comments", texts == 1 ? "is" : "are");
 }
 
@@ -95,7 +95,7 @@ __attribute__((format(printf, 3, 4))) static void doubt(const struct pipeline *p
     va_start(args, format);
     what = g_strdup_vprintf(format, args);
     va_end(args);
-    text = g_strconcat(options_input(options), options_and_others(options), ": ", what, NULL);
+    text = g_strconcat(options_said(options), options_and_others(options), ": ", what, NULL);
     g_free(what);
     if (!options->quiet)
         complain("%s", text);

@@ -223,7 +223,7 @@ static bool start_setups(struct capture *capture)
 /* What the files that are read have, and what is written has not. */
 static void say_left_out(const struct capture *capture, const struct source *source)
 {
-    const char *input = options_input(capture->options);
+    const char *input = options_said(capture->options);
     const char *others = options_and_others(capture->options);
     struct source_stats stats = {0};
 

@@ -190,7 +190,7 @@ static void say_hidden(const struct check *check, const struct pipeline *pipelin
         snprintf(first, sizeof(first), "%" PRIu64 " warning%s", warnings, plural(warnings));
     if (notes > 0)
         snprintf(second, sizeof(second), "%" PRIu64 " note%s", notes, plural(notes));
-    complain("%s%s: %s%s%s %s not shown%s", options_input(pipeline->options),
+    complain("%s%s: %s%s%s %s not shown%s", options_said(pipeline->options),
              options_and_others(pipeline->options), first, warnings > 0 && notes > 0 ? " and " : "",
              second, warnings + notes == 1 ? "is" : "are",
              check->options.least == RPCRDMA_ERROR ? " (--severity error)"
@@ -214,7 +214,7 @@ static void say_clean(const struct check *check, const struct pipeline *pipeline
         snprintf(notes, sizeof(notes), "; %" PRIu64 " note%s%s%s", check->notes,
                  plural(check->notes), shown ? "" : ", see -n", fails ? " (--fail-on note)" : "");
     complain("%s%s: no protocol violations%s in %" PRIu64 " message%s%s%s%s",
-             options_input(pipeline->options), options_and_others(pipeline->options),
+             options_said(pipeline->options), options_and_others(pipeline->options),
              check->options.filter ? " that --where asks for" : "", pipeline->messages,
              plural(pipeline->messages), transport, capture, notes);
 }
@@ -361,7 +361,7 @@ static int look(struct check *check, const struct options *options, struct out *
     if (check->doubted > 0 && !options->quiet)
         complain("%s%s: %" PRIu64
                  " finding%s that depend%s on which direction was first %s left out",
-                 options_input(options), options_and_others(options), check->doubted,
+                 options_said(options), options_and_others(options), check->doubted,
                  plural(check->doubted), check->doubted == 1 ? "s" : "",
                  check->doubted == 1 ? "is" : "are");
     if (check->tally.others > 0 && check->options.summary)

@@ -199,13 +199,13 @@ static void look_for_result(struct sanitize *s)
         return;
     if (is_unread(s)) {
         complain("%s%s: link type %" PRIu32 " is not known here: nothing is written",
-                 options_input(s->options), options_and_others(s->options), s->linktype);
+                 options_said(s->options), options_and_others(s->options), s->linktype);
         s->status = EXIT_UNUSABLE;
         return;
     }
     if (!(none || (track->messages && track->ours == 0)))
         return;
-    complain("%s%s: %s: %s", options_input(s->options), options_and_others(s->options),
+    complain("%s%s: %s: %s", options_said(s->options), options_and_others(s->options),
              s->files.packets == 0 ? "nothing is written" : "no RPC-over-RDMA is written",
              iwarp ? "it is iWARP, which sanitize cannot take apart"
                    : "it is RPC-over-RDMA in packets that sanitize cannot take apart");

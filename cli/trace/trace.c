@@ -205,7 +205,7 @@ static void show(struct trace *trace, const struct options *options, struct out 
 /* An XID in hexadecimal digits without 0x is taken for another one: the text shows which. */
 static void tell_not_found(const struct trace *trace, const struct options *options)
 {
-    const char *input = options_input(options), *others = options_and_others(options);
+    const char *input = options_said(options), *others = options_and_others(options);
 
     if (trace->by_xid)
         complain("%s%s: no RPC has the XID 0x%08x", input, others, trace->xid);

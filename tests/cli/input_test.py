@@ -201,6 +201,10 @@ class Input(command.CommandTest):
         self.assertIn('standard input: empty', self.stderr)
         self.run_command('decode', '-', stdin=self.whole()[:5000], status=2)
         self.assertIn('standard input: byte ', self.stderr)
+        self.run_command('check', '-', stdin=self.whole(), errors=1)
+        self.assertRegex(self.stderr, '^rpcrdma: standard input: no protocol violations in ')
+        self.run_command('trace', '--xid', '7', '-', stdin=self.whole(), status=2)
+        self.assertEqual(self.stderr, 'rpcrdma: standard input: no RPC has the XID 0x00000007\n')
 
     def test_times(self):
         """Times that cannot be are read as the nearest, and their packets counted, by each file."""
