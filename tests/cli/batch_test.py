@@ -216,6 +216,12 @@ class BatchTest(CommandTest):
         self.batch('what', status=2)
         self.assertIn('rpcrdma-batch plan', self.batch('--help'))
 
+    def test_no_plan(self):
+        """Each says that alone."""
+        none = os.path.join(self.folder, 'none')
+        for what in ('run', 'submit', 'task', 'status', 'join', 'clean'):
+            self.assertEqual(self.batch(what, none, status=2), f'rpcrdma-batch: {none}: no plan is there\n', what)
+
     def test_terminal(self):
         """Names of files may hold what a terminal obeys, or echo: nothing raw."""
         name = os.path.join(self.folder, 'a\x1b[2J\\033\u00e9.pcap')
