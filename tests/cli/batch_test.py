@@ -109,7 +109,7 @@ class BatchTest(CommandTest):
     def plan(self, root, name, *options):
         plan = os.path.join(self.folder, name)
         said = self.batch('plan', *options, plan, root)
-        self.assertIn(f'{self.points} points of {self.points + (self.points + 3) // 4} files; 1 other files left out', said)
+        self.assertIn(f'{self.points} points of {self.points + (self.points + 3) // 4} files; 1 other file left out', said)
         return plan
 
     def test_same_points(self):
@@ -142,7 +142,7 @@ class BatchTest(CommandTest):
         self.assertFalse(os.path.exists(plan))
         self.assertIn('cannot be read', self.batch('plan', plan, capture(), os.path.join(root, 'none.pcap'), status=2))
         shutil.copy(capture(), os.path.join(root, 'a.pcap'))
-        self.assertIn('1 points of 1 files', self.batch('plan', plan, root))
+        self.assertIn('1 point of 1 file;', self.batch('plan', plan, root))
         self.assertIn('not made', self.batch('plan', plan, root, status=2))
         self.assertTrue(os.path.exists(os.path.join(plan, 'plan')))
 
@@ -215,6 +215,14 @@ class BatchTest(CommandTest):
         self.batch('task', plan, '99', status=2)
         self.batch('what', status=2)
         self.assertIn('rpcrdma-batch plan', self.batch('--help'))
+
+    def test_one(self):
+        """One is no plural."""
+        self.points = 2
+        said = self.batch('plan', os.path.join(self.folder, 'plan'), os.path.join(self.rings(), 'host01'))
+        self.assertEqual(said, '1 point of 1 file; 0 other files left out\n')
+        said = self.batch('plan', os.path.join(self.folder, 'plan2'), os.path.join(self.folder, 'rings'))
+        self.assertEqual(said, '2 points of 3 files; 1 other file left out\n')
 
     def test_no_plan(self):
         """Each says that alone."""
