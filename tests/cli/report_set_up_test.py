@@ -136,6 +136,24 @@ class SetUp(ConversationTest):
                 self.assertEqual([one['cause'] for one in causes], ['connection-failed'] if known else [])
                 self.assertNotIn('nothing listened', json.dumps(causes))
 
+    def test_stale_connection_is_the_latest(self):
+        """The client's queue pair had a connection before, which the server does not know any more: not that one is stale."""
+        def talk(c, _):
+            c.null()
+            c.clock.now += 400 * SECOND
+            second = c.beside(2)
+            second.client.qpn = c.client.qpn
+            second.null()
+            c.clock.now += 15 * SECOND
+            stale = c.beside(3).talk
+            stale.datagram(stale.client, cm.req(stale.local_id, cm.IP_SERVICE | rule_talk.PORT, c.client.qpn, 5, *c.hosts))
+            stale.datagram(stale.server, cm.rej(0, stale.local_id, STALE_CONNECTION))
+            new = c.beside(4)
+            new.null()
+            new.talk.disconnect()
+        told = [one['text'] for one in self.causes(talk) if one['cause'] == 'client-restarted']
+        self.assertIn('which the server still had in connection 2. The server refused that', told[0])
+
 
 class NotTaken(ConversationTest):
     def test_answered_and_sent_again(self):
