@@ -180,6 +180,8 @@ RPCRDMA_API size_t rpcrdma_net_unreachables(const struct rpcrdma_net *net,
 struct rpcrdma_net_unresolved {
     struct rpcrdma_address by, of;
     uint64_t requests, first_frame;
+    uint64_t soon; /* of the requests: three seconds or less behind the one before, as a host asks
+                    * that has no answer; else it had some, which are not in the capture */
     int64_t since_ns, until_ns;
     bool answered; /* this in the end, or another request: answers are in the capture */
 };

@@ -148,7 +148,7 @@ class Unreachable(ConversationTest):
 class Neighbour(ConversationTest):
     """A host that does not know the other one's Ethernet address sends nothing, and asks for it (RFC 826)."""
 
-    def asks(self, times=6, answered=True, of=None, back=False, others=0):
+    def asks(self, times=6, answered=True, of=None, back=False, others=0, apart=SECOND):
         """A Reply comes again and again for 6 s as its Acks do not leave the client, which asks meanwhile."""
         def arp(operation, sender, target, time_ns):
             ends = bytes(6) + sender + bytes(6) + target
@@ -166,7 +166,7 @@ class Neighbour(ConversationTest):
             c_packet = reply = c.packets[-1]
             server, client = reply.data[26:30], reply.data[30:34]
             for number in range(6):
-                c.clock.now += SECOND
+                c.clock.now += apart
                 if number in (0, 1, 3):
                     c.packets.append(reply._replace(time_ns=c.clock.tick()))
                 for host in range(others):  # each asks once, or twice, for another one, and is answered
@@ -197,8 +197,9 @@ class Neighbour(ConversationTest):
         self.assertIn(' asked 6 times by ARP', self.asks(others=10)['text'])
 
     def test_else(self):
-        """Seldom; for another host; or it asks itself."""
-        for arguments in ({'back': True}, {'times': 0}, {'times': 2, 'answered': False}, {'of': b'\x0a\x09\x08\x07'}):
+        """Seldom; for another host; it asks itself; or so long apart, as one asks anew that had an answer, which was not captured."""
+        for arguments in ({'back': True}, {'times': 0}, {'times': 2, 'answered': False}, {'of': b'\x0a\x09\x08\x07'},
+                          {'apart': 10 * SECOND}):
             self.assertNotIn('ARP', self.asks(**arguments)['text'], arguments)
 
     def solicits(self, src='fd00::1', answered=True, target='fd00::2', advertised_to=None):

@@ -132,7 +132,7 @@ static bool asked_for(const struct rpcrdma_net_unresolved *one, const struct rep
         hosts = hosts || ((link_local(&one->by) ||
                            memcmp(&one->by, &c->end[end].address, sizeof(one->by)) == 0) &&
                           memcmp(&one->of, &c->end[1 - end].address, sizeof(one->of)) == 0);
-    return hosts && one->requests >= SURE && ns >= SECOND && cause->time_ns >= SECOND &&
+    return hosts && one->soon + 1 >= SURE && ns >= SECOND && cause->time_ns >= SECOND &&
            ns >= cause->time_ns / 2;
 }
 

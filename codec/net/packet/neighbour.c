@@ -12,6 +12,8 @@ enum { TIMES = 3, FEW = RPCRDMA_NEIGHBOURS / 4 };
 /* Nothing was to be sent meanwhile: it was given up, and asked for anew. */
 #define SOON_NS UINT64_C(1000000000)
 #define PAUSE_NS UINT64_C(30000000000)
+/* No answer came: it is asked again, every second (RFC 4861, and so Linux with ARP). */
+#define AGAIN_NS UINT64_C(3000000000)
 
 /* 0 where the clock went back. */
 static uint64_t between_ns(int64_t since_ns, int64_t until_ns)
@@ -25,11 +27,20 @@ static bool same(const struct rpcrdma_neighbour *one, const struct rpcrdma_net_u
            memcmp(&one->of, &asked->of, sizeof(asked->of)) == 0;
 }
 
+/* So often that no answer can have come. */
+static bool in_vain(const struct rpcrdma_net_unresolved *one)
+{
+    return one->soon + 1 >= TIMES;
+}
+
 static void keep_longest(struct rpcrdma_neighbour *one)
 {
-    if (one->now.requests > 0 && (one->longest.requests == 0 ||
-                                  between_ns(one->now.since_ns, one->now.until_ns) >
-                                      between_ns(one->longest.since_ns, one->longest.until_ns)))
+    const struct rpcrdma_net_unresolved *now = &one->now, *longest = &one->longest;
+    bool longer =
+        between_ns(now->since_ns, now->until_ns) > between_ns(longest->since_ns, longest->until_ns);
+
+    if (now->requests > 0 &&
+        (longest->requests == 0 || (in_vain(now) == in_vain(longest) ? longer : in_vain(now))))
         one->longest = one->now;
 }
 
@@ -40,7 +51,7 @@ static uint64_t in_vain_ns(struct rpcrdma_neighbour one)
 
     keep_longest(&one);
     ns = between_ns(one.longest.since_ns, one.longest.until_ns);
-    return one.longest.requests >= TIMES && ns >= SOON_NS ? ns : 0;
+    return in_vain(&one.longest) && ns >= SOON_NS ? ns : 0;
 }
 
 /* Where a new one goes. */
@@ -93,6 +104,8 @@ static void request(struct rpcrdma_neighbour *one, const struct rpcrdma_net_unre
     }
     if (one->now.requests == 0)
         one->now = *asked;
+    else
+        one->now.soon += between_ns(one->now.until_ns, asked->since_ns) <= AGAIN_NS;
     one->now.requests++;
     one->now.until_ns = asked->since_ns;
 }
