@@ -107,8 +107,7 @@ bool rpcrdma_stream_lose_before(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_conn
     const struct rpcrdma_range *r = s->held;
 
     if (!r || s->phase == RPCRDMA_STREAM_LOOKING || rpcrdma_seq_diff(r->seq, s->next) <= 0 ||
-        !s->has_ack || rpcrdma_seq_diff(s->ack, r->seq) < 0 || r->arrival >= other->arrival ||
-        other->arrival >= tcp->arrival)
+        !s->has_ack || rpcrdma_seq_diff(s->ack, r->seq) < 0 || r->arrival >= other->arrival)
         return false;
     rpcrdma_stream_arrived(s, r->arrival, r->frame, r->time_ns);
     rpcrdma_stream_lose(tcp, c, end, r->seq);

@@ -383,6 +383,17 @@ static void go_on_at(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
     s->dropped_candidates = false;
 }
 
+/* What the other direction sends now comes behind what is held of this one: it is out of step, or
+ * its receiver has all before that, which nobody will show us. */
+static bool comes_first(const struct rpcrdma_stream *s)
+{
+    if (!s->held)
+        return false;
+    return s->phase == RPCRDMA_STREAM_LOOKING
+               ? !s->impatient
+               : s->has_ack && rpcrdma_seq_diff(s->ack, s->held->seq) >= 0;
+}
+
 void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                             const struct rpcrdma_tcp_piece *segment)
 {
@@ -406,10 +417,9 @@ void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
         piece.segment = false;
     }
     if (piece.len > 0) {
-        bool waits = other->phase == RPCRDMA_STREAM_LOOKING && other->held && !other->impatient;
         uint32_t used = 0;
 
-        if (c->confirmed && s->phase != RPCRDMA_STREAM_LOOKING && !s->held && !waits &&
+        if (c->confirmed && s->phase != RPCRDMA_STREAM_LOOKING && !s->held && !comes_first(other) &&
             piece.seq == s->next) {
             rpcrdma_stream_arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
             used = rpcrdma_mpa_read(tcp, c, end, &piece);

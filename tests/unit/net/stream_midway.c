@@ -53,10 +53,10 @@ static void holes_before_it_is_known(void **state)
  * both directions lack some. */
 static void in_order(void **state)
 {
-    static const uint32_t lost[][2] = {{1 << 4 | 1 << 9, 0},
-                                       {1 << 4 | 1 << 9, 1 << 3 | 1 << 8},
-                                       {1 << 4, 1 << 6 | 1 << 7},
-                                       {0, 1 << 2 | 1 << 5}};
+    static const uint32_t lost[][2] = {
+        {1 << 4 | 1 << 9, 0},      {1 << 4 | 1 << 9, 1 << 3 | 1 << 8},
+        {1 << 4, 1 << 6 | 1 << 7}, {0, 1 << 2 | 1 << 5},
+        {1 << 9, 1 << 9},          {1 << 6 | 1 << 9, 1 << 6 | 1 << 9}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
