@@ -121,8 +121,14 @@ class IwarpTalk:
 
     def read(self, end, stag, address, payload, asked=None):
         """`end` reads `payload` from the other end's memory; asked: it asked for another length."""
+        self.respond(end, self.request(end, stag, address, len(payload) if asked is None else asked), payload)
+
+    def request(self, end, stag, address, length):
+        """What a response to it goes to."""
         sink = 0xA000 + self.next(end, 1)
-        self.give(end, untagged(READ_REQUEST, 1, self.queue[id(end), 1], 0, struct.pack(
-            '>IQIIQ', sink, 0x10000, len(payload) if asked is None else asked, stag, address)))
+        self.give(end, untagged(READ_REQUEST, 1, self.queue[id(end), 1], 0, struct.pack('>IQIIQ', sink, 0x10000, length, stag, address)))
+        return sink
+
+    def respond(self, end, sink, payload):
         for at, piece, last in self.split(payload):
             self.give(self.other(end), tagged(READ_RESPONSE, sink, 0x10000 + at, piece, last))

@@ -311,6 +311,7 @@ struct report_pauses {
 
 /* What there is room for of a few at once. */
 struct report_detail {
+    int64_t read_until_ns; /* when data that the server reads passed last, of RPCs with a Reply */
     struct latency acks, client_answers;
     struct report_slow_run slow_now[2], slow_longest[2]; /* of the client, the server */
     struct report_pauses pauses;

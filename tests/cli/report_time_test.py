@@ -237,6 +237,23 @@ class Time(CommandTest):
             if expected:
                 self.assertIn('quickest responses to Read requests take 150.', found[0]['text'])
 
+    def test_responses_in_turn(self):
+        """Eight WRITEs over iWARP at a time: their data is asked for at once, and comes every 30 ms. All but the first wait for
+        others', and not for the way."""
+        def say(c, _):
+            rules_iwarp.over_iwarp(c)
+            arguments = c.write_arguments(1000)
+            at = len(rpc_call(0, NFS, rule_talk.WRITE, arguments))
+            for _ in range(4):
+                chunks = [c.memory.read_chunk(at, 1000) for _ in range(8)]
+                xids = [c.call(rule_talk.WRITE, arguments, read=chunk) for chunk in chunks]
+                sinks = [c.talk.request(c.server, int(one['handle'], 16), int(one['offset'], 16), 1000) for [one] in chunks]
+                for xid, sink in zip(xids, sinks):
+                    c.clock.now += 30 * MS
+                    c.talk.respond(c.server, sink, rule_talk.data(1000))
+                    c.written(xid, 1000)
+        self.assertEqual(self.causes(say), [])
+
     def test_several_at_once(self):
         """Sixteen WRITEs that share a line: it moves 4 MB/s, and each of them 0.5."""
         def say(c, _):

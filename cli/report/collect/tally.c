@@ -207,20 +207,36 @@ static void note_callback(struct report *r, struct report_tally *tally,
             (struct report_callback){t->call_frame, t->call_time_ns, ns, !none};
 }
 
+/* Responses pass in the order of their requests: for half of the time and more those of another RPC
+ * did. */
+static bool waits_for_others(const struct report_detail *detail,
+                             const struct rpcrdma_transaction *t)
+{
+    int64_t asked_ns = time_less(t->rdma_last_ns, t->phases.data_ns);
+
+    return detail && time_less(detail->read_until_ns, asked_ns) > t->phases.data_peer_ns / 2;
+}
+
 /* How long the client takes to acknowledge a Reply, or, of TCP, which delays that, to send what one
  * Read request asks for. */
 static void note_client_answers(struct report *r, struct report_tally *tally,
                                 const struct rpcrdma_transaction *t)
 {
     bool tcp = t->connection->carrier == RPCRDMA_CARRIER_IWARP;
+    struct report_detail *detail;
 
     if (t->reverse)
         return;
     if (!tcp && t->reply.state == RPCRDMA_DELIVERED && t->reply.transmissions == 1)
         report_ack(r, tally, false, time_less(t->reply.time_ns, t->reply.first_time_ns));
-    if (tcp && t->has_phases && t->segments == 1 && t->stalled_ns == 0 &&
-        t->read_chunk_length > 0 && t->read_chunk_length <= REPORT_ONE_READ)
+    if (!tcp || !t->has_phases || t->read_chunk_length == 0)
+        return;
+    detail = report_detail(r, tally);
+    if (t->segments == 1 && t->stalled_ns == 0 && t->read_chunk_length <= REPORT_ONE_READ &&
+        !waits_for_others(detail, t))
         report_ack(r, tally, false, t->phases.data_peer_ns);
+    if (detail)
+        detail->read_until_ns = MAX(detail->read_until_ns, t->rdma_last_ns);
 }
 
 /* How much it moved towards its ends: of what has a Reply the most; of what has none, what shows
