@@ -9,6 +9,7 @@
 #include "finish.h"
 #include "output_file.h"
 #include "pipeline.h"
+#include "plural.h"
 
 struct extract {
     struct pipeline *pipeline;
@@ -78,17 +79,19 @@ static void say(const struct extract *extract, bool quiet)
     if (quiet || extract->messages == 0)
         return;
     if (n->partial > 0)
-        complain("%" PRIu64 " of %" PRIu64 " RPC messages are not whole and were left out",
-                 n->partial, extract->messages);
+        complain("%" PRIu64 " of %" PRIu64 " RPC message%s %s not whole and left out", n->partial,
+                 extract->messages, plural(extract->messages), n->partial == 1 ? "is" : "are");
     if (n->lonely > 0)
-        complain("%" PRIu64 " Replies were left out because their Call is not there", n->lonely);
+        complain("%" PRIu64 " Repl%s left out because the Call is not there", n->lonely,
+                 n->lonely == 1 ? "y is" : "ies are");
     if (n->mistimed > 0)
         complain("%" PRIu64 " packet%s written with the nearest time that pcap has: before 1970 "
                  "and after 2106 it has none",
                  n->mistimed, n->mistimed == 1 ? " was" : "s were");
     if (n->no_address > 0)
-        complain("%" PRIu64 " RPC messages were left out because no IP address is known for them",
-                 n->no_address);
+        complain("%" PRIu64 " RPC message%s left out because no IP address is known for %s",
+                 n->no_address, n->no_address == 1 ? " is" : "s are",
+                 n->no_address == 1 ? "it" : "them");
 }
 
 static int run(const struct command *command, int argc, char **argv)

@@ -52,12 +52,9 @@ void say_nothing_found(const struct options *options, const struct others *other
 /* What a file says; NULL: nothing. */
 static char *lost(const struct options *options, const struct source_stats *stats)
 {
-    bool one = stats->dropped == 1;
-
     if (!stats->dropped_known || stats->dropped == 0 || options->n_devices > 0)
         return NULL;
-    return g_strdup_printf("%" PRIu64 " packet%s lost before %s captured", stats->dropped,
-                           one ? " was" : "s were", one ? "it was" : "they were");
+    return g_strdup_printf("%" PRIu64 " packet%s", stats->dropped, plural_lost(stats->dropped));
 }
 
 void say_lost(const struct options *options, const struct source_stats *stats)

@@ -16,4 +16,10 @@ static inline const char *plural_y(uint64_t n)
     return n == 1 ? "y" : "ies";
 }
 
+/* Behind so many a "packet": what became of it. */
+static inline const char *plural_lost(uint64_t n)
+{
+    return n == 1 ? " was lost before it was captured" : "s were lost before they were captured";
+}
+
 #endif

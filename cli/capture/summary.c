@@ -16,14 +16,14 @@ static void written(const struct capture *capture)
     for (guint i = 0; capture_files_opened(files) && i < files->interfaces.all->len; i++) {
         const struct pcapng_statistics *counts;
         const char *name;
+        uint64_t lost;
 
         if (capture->options->n_devices == 0)
             continue;
         if (!capture_files_counts(files, i, &name, &counts) || !counts->dropped_known)
             complain("%s: how many packets were lost is not known", name);
-        else if (counts->dropped + counts->interface_dropped > 0)
-            complain("%s: %" PRIu64 " packets were lost before they were captured", name,
-                     counts->dropped + counts->interface_dropped);
+        else if ((lost = counts->dropped + counts->interface_dropped) > 0)
+            complain("%s: %" PRIu64 " packet%s", name, lost, plural_lost(lost));
     }
     if (files->count > 1)
         snprintf(several, sizeof(several), " in %" PRIu64 " files", files->count);

@@ -7,6 +7,7 @@
 #include "bounded_text.h"
 #include "filter/message_values.h"
 #include "out/connection.h"
+#include "plural.h"
 #include "rpcs/details.h"
 #include "times.h"
 
@@ -238,9 +239,10 @@ void capture_trigger_path(struct capture_trigger *trigger, const struct rpcrdma_
     filter_number(f, RPCRDMA_FIELD_CONNECTIONS_PATH_TIMEOUTS, path->timeouts, NULL);
     if (filter_concerns(f) && filter_match(f))
         meet(trigger,
-             "connection %" PRIu32 ", %" PRIu64 " packets retransmitted, %" PRIu64 " lost, %" PRIu64
-             " timeouts so far",
-             c->number, path->retransmitted, path->lost, path->timeouts);
+             "connection %" PRIu32 ", %" PRIu64 " packet%s retransmitted, %" PRIu64
+             " lost, %" PRIu64 " timeout%s so far",
+             c->number, path->retransmitted, plural(path->retransmitted), path->lost,
+             path->timeouts, plural(path->timeouts));
 }
 
 void capture_trigger_finding(struct capture_trigger *trigger,

@@ -214,7 +214,8 @@ static void finish(struct rpcs *rpcs, const struct choice *choice)
     if (rpcs->sorted) {
         n = sorted_end(rpcs->sorted, out);
         if (n > 0)
-            complain("%" PRIu64 " RPCs are left out: --top, or more than --max-memory holds", n);
+            complain("%" PRIu64 " RPC%s left out: --top, or more than --max-memory holds", n,
+                     n == 1 ? " is" : "s are");
     }
     if (rpcs->groups) {
         struct groups_shown shown = {.span_ns = clock->now_ns - clock->start_ns,

@@ -346,11 +346,14 @@ class Extract(CommandTest):
             for one in packets:
                 file.write(struct.pack('<4I', *divmod(one.time_ns, 10**9), len(one.data), one.length) + one.data)
         self.run_command('extract', '-w', self.out('out.pcap'), '-d', self.out('d'), self.out('part.pcap'), errors=2)
-        self.assertRegex(self.stderr, r'2 of \d+ RPC messages are not whole and were left out')
-        self.assertRegex(self.stderr, r'2 Replies were left out')
+        self.assertRegex(self.stderr, r'2 of \d+ RPC messages are not whole and left out')
+        self.assertRegex(self.stderr, r'2 Replies are left out because the Call is not there')
         with open(os.path.join(self.out('d'), 'index.jsonl'), encoding='utf-8') as file:
             partial = [one for one in map(json.loads, file) if not one['whole']]
         self.assertEqual(len(partial), 2)
+        self.run_command('extract', '-w', self.out('one.pcap'), '--where', 'xid == ' + partial[0]['xid'], self.out('part.pcap'), errors=2)
+        self.assertEqual(self.stderr, 'rpcrdma: 1 of 136 RPC messages is not whole and left out\n'
+                                      'rpcrdma: 1 Reply is left out because the Call is not there\n')
         for one in partial:
             self.assertNotIn('sha256', one)
             self.assertEqual(len(one['missing']), 1)

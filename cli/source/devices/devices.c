@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plural.h"
 #include "source/bytes/pipe_feed.h"
 #include "source/devices/pump.h"
 #include "source/devices/record.h"
@@ -279,8 +280,8 @@ static void report(const struct source *source, void (*line)(void *context, cons
         if (!one.dropped_known)
             snprintf(text, sizeof(text), "%s: it is unknown how many packets were lost", one.name);
         else if (one.dropped > 0)
-            snprintf(text, sizeof(text), "%s: %llu packets were lost before they were captured",
-                     one.name, (unsigned long long)one.dropped);
+            snprintf(text, sizeof(text), "%s: %llu packet%s", one.name,
+                     (unsigned long long)one.dropped, plural_lost(one.dropped));
         else
             continue;
         line(context, text);
