@@ -11,6 +11,7 @@
 
 #include "command.h"
 #include "plural.h"
+#include "source/bytes/input.h"
 #include "source/rights/privilege.h"
 #include "times.h"
 
@@ -124,28 +125,32 @@ static bool next_line(struct source *source, char buffer[LINE], struct kernel_li
     return false;
 }
 
-static const char *binary(FILE *file)
+/* Whether it is no text, which is told. */
+static bool binary(const struct source *source)
 {
     char head[8] = "";
-    size_t n = fread(head, 1, sizeof(head), file);
+    size_t n = fread(head, 1, sizeof(head), source->file);
+    const char *packed = input_packed(head, n), *text = NULL;
 
-    rewind(file);
+    rewind(source->file);
     if (n == sizeof(head) && memcmp(head, "\x17\x08\x44tracin", 8) == 0)
-        return "trace-cmd report";
+        text = "trace-cmd report";
     if (n == sizeof(head) && memcmp(head, "PERFILE2", 8) == 0)
-        return "perf script";
-    return NULL;
+        text = "perf script";
+    if (text)
+        complain("%s: a recorded trace; give its text, which %s prints", source->pub.path, text);
+    else if (packed)
+        complain("%s: compressed by %s; give its text", source->pub.path, packed);
+    return text || packed;
 }
 
 static void read_source(struct source *source)
 {
-    const char *text = binary(source->file);
     char buffer[LINE];
     struct kernel_line line;
     uint64_t lines = 0;
 
-    if (text) {
-        complain("%s: a recorded trace; give its text, which %s prints", source->pub.path, text);
+    if (binary(source)) {
         source->unusable = true;
         return;
     }

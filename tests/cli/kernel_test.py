@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """--trace: a kernel's trace beside the capture. What it says is read here again, line by line, and compared."""
+import gzip
 import json
 import os
 import random
@@ -346,7 +347,8 @@ class Kernel(CommandTest):
     def test_unusable(self):
         """One line says what is wrong, and the capture is reported all the same."""
         cases = [('README.txt', b'', 'no events of RPCs'), ('words.txt', b'no trace\n' * 1000, 'no events of RPCs'),
-                 ('trace.dat', b'\x17\x08\x44tracing6\0', 'trace-cmd report'), ('perf.data', b'PERFILE2\0\0', 'perf script')]
+                 ('trace.dat', b'\x17\x08\x44tracing6\0', 'trace-cmd report'), ('perf.data', b'PERFILE2\0\0', 'perf script'),
+                 ('trace.gz', gzip.compress(b'no trace\n'), 'compressed by gzip; give its text')]
         for name, data, words in cases:
             self.run_command('report', WIRE, '--trace', self.file(data, name), status=2)
             self.assertIn(words, self.stderr)

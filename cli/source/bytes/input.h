@@ -60,6 +60,8 @@ struct input *input_unpack(struct input *in, char *error, size_t size);
 /* Before the sandbox is entered: loads what it takes to unpack what the descriptor gives, by its
  * first bytes; for one that they cannot be read of (a pipe; -1: not open yet), for every format. */
 void input_unpack_prepare(int fd);
+/* How a file is compressed that begins with these bytes ("gzip"); NULL: it is not. */
+const char *input_packed(const void *first, size_t n);
 
 /* The binary logarithm of the most memory that unpacking takes: 24 (16 MiB) unless it is set. zstd
  * -19 takes 8 MiB, zstd --long 128; xz -6 takes 8 MiB, xz -9 takes 64; the others never take more.

@@ -97,6 +97,14 @@ static size_t format_of(struct input *in)
     return i;
 }
 
+const char *input_packed(const void *first, size_t n)
+{
+    for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+        if (n >= formats[i].n && memcmp(first, formats[i].magic, formats[i].n) == 0)
+            return formats[i].name;
+    return NULL;
+}
+
 void input_unpack_prepare(int fd)
 {
     uint8_t first[sizeof(formats->magic)];
