@@ -168,9 +168,10 @@ void rpc_reply_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 
     t->reply_complete = true;
     if (t->pub.compound || rpcs->context->sink.payload_stream) {
-        const struct rpcrdma_rpc_stream reply = plain_stream(t, &rpc, part);
+        struct rpcrdma_rpc_stream reply;
 
         rpcrdma_rpc_decode(part->data, part->caplen, part->len, &rpc);
+        reply = plain_stream(t, &rpc, part);
         if (t->pub.compound)
             t->reply_complete = check_compound(rpcs, t, send, &reply);
         give_plain(rpcs, t, &reply);
