@@ -15,6 +15,8 @@ import objects
 import pcap
 import taps
 from command import CAPTURES, CommandTest, RPCRDMA, capture
+from session_slots import MS, Batches
+import rules
 
 # What JSON has of an object and an expression has not: it is refused, not just never there.
 REFUSED = ('finding.value', 'finding.transmission', 'message.packet_')
@@ -67,11 +69,13 @@ class Fields(CommandTest):
         return set(asked)
 
     def test_rpcs(self):
-        """Every field of an RPC: also those of a capture at both ends."""
+        """Every field of an RPC: also those of a capture at both ends, and of a session whose slots are all in use."""
         both = os.path.join(self.folder, 'both.pcapng')
         packets, linktype = pcap.read(capture('roce-nfs3-mini'))
         taps.write(both, taps.two(packets, '192.168.77.11', 30000, 20000), linktype)
-        asked = self.check('rpcs', ('rpcs',), [both, *objects.recordings(CAPTURES)], 70)
+        slots = os.path.join(self.folder, 'slots.pcap')
+        rules.write(slots, Batches(2, MS, 5 * MS, times=3), True)
+        asked = self.check('rpcs', ('rpcs',), [both, slots, *objects.recordings(CAPTURES)], 70)
         self.assertLessEqual({name for path, name in self.names.items() if path.startswith('rpcs.')} -
                              {'rpcrdma.rpcs.findings'}, asked)
         self.assertIn('rpcrdma.finding.text', asked)
