@@ -251,7 +251,7 @@ def same_but_missing(entry, data, want):
 
 FIELDS = ('frame.time_epoch', 'tcp.analysis.flags', '_ws.malformed', 'tcp.checksum.status', 'ip.checksum.status',
           'rpc.msgtyp', 'rpc.program', 'rpc.programversion', 'rpc.procedure', 'rpc.repframe',
-          'nfs.opcode', 'rpc.xid', 'nfs.cb.operation', 'tcp.stream', 'rpc.time')
+          'nfs.opcode', 'rpc.xid', 'nfs.cb.operation', 'tcp.stream', 'rpc.time', 'nfs.slotid', 'nfs.target_high_slotid')
 
 
 def frames(path):
@@ -264,6 +264,24 @@ def frames(path):
         yield dict(zip(FIELDS, line.split('|')))
 
 
+def compare_slots(lines, slots, granted):
+    """Of NFSv4.1: the slot of each Call, and that the server said of so many."""
+    complaints = []
+    told = collections.defaultdict(list)
+    for line in lines:
+        if 'slot' in line:
+            told[int(line['xid'], 16)].append(line['slot'])
+            if not 0 <= line['slot'] < line.get('slots', 1024) or not 1 <= line['slots_in_use'] <= line.get('slots', 1024):
+                complaints.append(f'{line["xid"]}: slot {line["slot"]}, {line["slots_in_use"]} in use of {line.get("slots")}')
+    for (_, xid), slot in slots.items():
+        if slot not in told[xid]:
+            complaints.append(f'0x{xid:08x}: tshark reads slot {slot}, rpcs {told[xid]}')
+    said = {line['slots'] for line in lines if 'slots' in line}
+    if not said <= granted or (slots and not said):
+        complaints.append(f'tshark reads that {granted} slots are granted, rpcs {said}')
+    return complaints
+
+
 def compare_tshark(path, lines, partial=False):
     """No fault, no unmatched Reply, and as many operations of each kind as rpcs tells."""
     complaints = []
@@ -271,6 +289,7 @@ def compare_tshark(path, lines, partial=False):
     replies = lonely = 0
     before = 0.0
     times, operations = {}, {}
+    slots, granted = {}, set()
     for number, frame in enumerate(frames(path), 1):
         faults = frame['tcp.analysis.flags'] + frame['_ws.malformed']
         if faults or '0' in frame['tcp.checksum.status'] + frame['ip.checksum.status']:
@@ -282,8 +301,11 @@ def compare_tshark(path, lines, partial=False):
             key = tuple(int(frame[field].split(',')[0]) for field in ('rpc.program', 'rpc.programversion', 'rpc.procedure'))
             got[key] += 1
             operations[frame['tcp.stream'], int(frame['rpc.xid'].split(',')[0], 16)] = frame['nfs.opcode']
+            if frame['nfs.slotid'] and not frame['nfs.cb.operation']:
+                slots[frame['tcp.stream'], int(frame['rpc.xid'].split(',')[0], 16)] = int(frame['nfs.slotid'])
         elif frame['rpc.msgtyp'].split(',')[0] == '1':
             replies += 1
+            granted.update(int(one) + 1 for one in frame['nfs.target_high_slotid'].split(',') if one)
             lonely += not frame['rpc.repframe']
             times[frame['tcp.stream'], int(frame['rpc.xid'].split(',')[0], 16)] = float(frame['rpc.time'].split(',')[0] or -1)
     told, named = collections.defaultdict(list), collections.defaultdict(list)
@@ -298,6 +320,7 @@ def compare_tshark(path, lines, partial=False):
             named[int(line['xid'], 16)].append(','.join(str(NUMBERS[one]) for one in line['operations']))
         if 'response_ns' in line:
             told[int(line['xid'], 16)].append(line['response_ns'] / 1e9)
+    complaints += compare_slots(lines, slots, granted) if not partial else []
     if got != want and not (partial and got <= want):
         complaints.append(f'tshark counts otherwise: {dict(got - want)} more, {dict(want - got)} fewer')
     if lonely:

@@ -240,9 +240,8 @@ static const char *doubt(const struct report *r, const struct report_connection 
         f->from->pub.life.established_frame > 0)
         maybe = report_maybe_too_large(f->from);
     if (!maybe && report_began_stuck(c))
-        maybe = "where it was sent again large packets came in vain at first: these alone may have "
-                "been "
-                "lost (an MTU black hole)";
+        maybe = "where it was sent again large packets came in vain at first: these alone may "
+                "have been lost (an MTU black hole)";
     if (!maybe && f->from && reset_in_the_end(f->from))
         maybe = "the server answered in the end, by a RST: large packets alone, which it owed, may "
                 "have "

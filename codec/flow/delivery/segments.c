@@ -519,6 +519,6 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     back->acknowledged |= segment->len == 0;
     open |= answered(back, segment, through);
     if (d->rare && d->rare->spurious.unacked != 0)
-        delivery_unacked_acked(d->rare, back);
+        delivery_note_acked_late(d->rare, back);
     return open;
 }

@@ -639,7 +639,7 @@ void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
  * acknowledge. Later it does: spurious.unacked is not 0. */
 void delivery_note_unacked(struct rare *rare, const struct flow_delivery *back,
                            const struct rpcrdma_tcp_segment *segment);
-void delivery_unacked_acked(struct rare *rare, const struct flow_delivery *back);
+void delivery_note_acked_late(struct rare *rare, const struct flow_delivery *back);
 /* So much new data follows, and its receiver has sent nothing since: spurious.again_size is not 0.
  */
 void delivery_segment_goes_on(struct flow_delivery *d, uint64_t bytes);

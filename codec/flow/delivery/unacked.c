@@ -51,7 +51,7 @@ static void acked_late(struct rare *rare)
     rare->spurious.said_acked_ns = 0;
 }
 
-void delivery_unacked_acked(struct rare *rare, const struct flow_delivery *back)
+void delivery_note_acked_late(struct rare *rare, const struct flow_delivery *back)
 {
     if (back->through < rare->spurious.unacked)
         return;

@@ -185,16 +185,13 @@ const uint8_t *reconstruct_unalign(struct reconstruct *m, const uint8_t *data, s
     struct rpc_reader reader;
     struct rpcrdma_bulk bulk;
     struct rpcrdma_rpc rpc;
-    const struct rpcrdma_rpc_stream stream = {.rpc = &rpc,
-                                              .call = m->message ? &m->t->rpc : &rpc,
-                                              .reverse = reconstruct_is_reverse(m->t),
-                                              .data = data,
-                                              .caplen = *caplen,
-                                              .len = length};
+    struct rpcrdma_rpc_stream stream;
 
     if (!data)
         return data;
     rpcrdma_rpc_decode(data, *caplen, length, &rpc);
+    stream = m->message ? reconstruct_reply_stream(m->t, &rpc, data, *caplen, length)
+                        : reconstruct_call_stream(m->t, &rpc, data, *caplen, length);
     switch (rpcrdma_binding_bulk(&stream, align, header, &bulk)) {
     case RPCRDMA_ALIGNED_NOT:
         return data;

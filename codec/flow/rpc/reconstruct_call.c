@@ -6,18 +6,6 @@
 
 /* A Call: what it is made of, and what its bytes say. */
 
-static struct rpcrdma_rpc_stream call_stream(const struct rpc_transaction *t,
-                                             const struct rpcrdma_rpc *rpc, const uint8_t *data,
-                                             size_t caplen, size_t len)
-{
-    return (struct rpcrdma_rpc_stream){.rpc = rpc,
-                                       .call = rpc,
-                                       .reverse = reconstruct_is_reverse(t),
-                                       .data = data,
-                                       .caplen = caplen,
-                                       .len = len};
-}
-
 /* There is room for its Read chunks. */
 static void read_names(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                        const struct rpcrdma_rpc_stream *call)
@@ -71,7 +59,7 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
         return;
     rpc = reconstruct_header(rpcs, data, caplen, len, &own);
     rpc_note_header(t, rpc);
-    call = call_stream(t, rpc, data, caplen, len);
+    call = reconstruct_call_stream(t, rpc, data, caplen, len);
     read_names(rpcs, t, &call);
 }
 
@@ -124,7 +112,8 @@ static void finish_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 void rpc_call_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                     const struct rpcrdma_rpc *rpc, const struct rpc_part *part)
 {
-    const struct rpcrdma_rpc_stream call = call_stream(t, rpc, part->data, part->caplen, part->len);
+    const struct rpcrdma_rpc_stream call =
+        reconstruct_call_stream(t, rpc, part->data, part->caplen, part->len);
 
     read_names(rpcs, t, &call);
     finish_plain(rpcs, t, part);

@@ -60,18 +60,29 @@ static inline bool reconstruct_is_reverse(const struct rpc_transaction *t)
     return flow_conn_public_const(t->conn)->role[t->pub.caller_end] == RPCRDMA_ROLE_SERVER;
 }
 
-/* The base of a Reply with that header: caplen bytes of len at data. */
+/* A Call's stream that begins with that header, and the base of a Reply: caplen bytes of len at
+ * data. */
+static inline struct rpcrdma_rpc_stream reconstruct_call_stream(const struct rpc_transaction *t,
+                                                                const struct rpcrdma_rpc *rpc,
+                                                                const uint8_t *data, size_t caplen,
+                                                                size_t len)
+{
+    return (struct rpcrdma_rpc_stream){.rpc = rpc,
+                                       .call = rpc,
+                                       .reverse = reconstruct_is_reverse(t),
+                                       .data = data,
+                                       .caplen = caplen,
+                                       .len = len};
+}
 static inline struct rpcrdma_rpc_stream reconstruct_reply_stream(const struct rpc_transaction *t,
                                                                  const struct rpcrdma_rpc *rpc,
                                                                  const uint8_t *data, size_t caplen,
                                                                  size_t len)
 {
-    return (struct rpcrdma_rpc_stream){.rpc = rpc,
-                                       .call = t->pub.has_program ? &t->rpc : NULL,
-                                       .reverse = reconstruct_is_reverse(t),
-                                       .data = data,
-                                       .caplen = caplen,
-                                       .len = len};
+    struct rpcrdma_rpc_stream stream = reconstruct_call_stream(t, rpc, data, caplen, len);
+
+    stream.call = t->pub.has_program ? &t->rpc : NULL;
+    return stream;
 }
 
 /* reconstruct.c. The read chunks that were taken out of a message. There is room for them. */

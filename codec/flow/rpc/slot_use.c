@@ -76,7 +76,7 @@ void rpc_slot_use_begin(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64
     pub->slots_in_use = ++use->in_use;
     pub->slots = use->granted;
     pub->slots_asked = use->asked;
-    /* a client that has used no slot higher has others, whatever was not captured of them */
+    /* a client whose highest slot in use is lower has free ones, whatever was not captured */
     if (use->granted == 0 || use->in_use < use->granted || t->ddp.highest + 1 < use->granted)
         return;
     use->full_by = t;
