@@ -94,6 +94,15 @@ static void delayed_for_a_while(struct report *r, const struct report_connection
              "a host that is slow to acknowledge looks the same; capture at the other end, too");
 }
 
+/* "median 1.2 ms"; not of an end whose Acks were only counted. */
+static const char *median(const struct report_connection *c, bool server, char text[32])
+{
+    if (c->brief_acks[server].count > 0)
+        return "at least";
+    snprintf(text, 32, "median %.1f ms", report_ms(report_ack_time(c, server, 50)));
+    return text;
+}
+
 /* The way to an end and back of the quickest messages, which no load explains; or of most, where
  * none does: it may have become long while it was captured. */
 static void delayed(struct report *r, const struct report_connection *c)
@@ -106,20 +115,17 @@ static void delayed(struct report *r, const struct report_connection *c)
         const char *of = server      ? "Acks of Calls"
                          : is_tcp(c) ? "responses to Read requests"
                                      : "Acks of Replies";
-        char how[120], median[32] = "at least";
+        char how[120], text[32];
 
         if (apart > 0 && quick < apart + REPORT_SLOW_ACK_NS)
             continue;
-        if (c->brief_acks[server].count == 0)
-            snprintf(median, sizeof(median), "median %.1f ms",
-                     report_ms(report_ack_time(c, server, 50)));
         if (quick >= (is_tcp(c) && !server ? REPORT_LONG_ACK_NS : REPORT_SLOW_ACK_NS)) {
             snprintf(how, sizeof(how), "even the quickest %s take %.1f ms (%s)", of,
-                     report_ms(quick), median);
+                     report_ms(quick), median(c, server, text));
             delayed_by(r, c, server, n, quick, how);
         } else if (most >= REPORT_LONG_ACK_NS) {
             snprintf(how, sizeof(how), "three in four %s take %.1f ms and more (%s)", of,
-                     report_ms(most), median);
+                     report_ms(most), median(c, server, text));
             delayed_by(r, c, server, n - n / 4, most, how);
         } else if (server || is_tcp(c) || acks_captured(c)) {
             delayed_for_a_while(r, c, server, of);
