@@ -180,6 +180,12 @@ static RPCRDMA_INLINE bool quick(struct rpcrdma_flow *flow, const struct rpcrdma
     }
 }
 
+/* Likewise where the clock was set back. */
+static RPCRDMA_INLINE bool is_due(const struct rpcrdma_flow *flow, int64_t time_ns)
+{
+    return flow->looks && (uint64_t)(time_ns - flow->looked_ns) > LOOK_NS;
+}
+
 static RPCRDMA_INLINE void step(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     struct flow_context *context = &flow->context;
@@ -188,8 +194,7 @@ static RPCRDMA_INLINE void step(struct rpcrdma_flow *flow, const struct rpcrdma_
         flow->changes++;
         flow_check_silent(flow);
     }
-    /* likewise where the clock was set back */
-    if (flow->looks && (uint64_t)(op->time_ns - flow->looked_ns) > LOOK_NS)
+    if (is_due(flow, op->time_ns))
         flow_look(flow, op->time_ns);
     if (!quick(flow, op)) {
         flow_any(flow, op);
@@ -199,6 +204,43 @@ static RPCRDMA_INLINE void step(struct rpcrdma_flow *flow, const struct rpcrdma_
         flow_message_flush(flow->messages, false);
     if (context->memory.refused > 0 && !flow->said_limit)
         flow_say_limit(flow);
+}
+
+static RPCRDMA_INLINE bool moves_data(const struct rpcrdma_op *op)
+{
+    return op->kind == RPCRDMA_OP_WRITE || op->kind == RPCRDMA_OP_READ_RESPONSE;
+}
+
+/* The next packet of the same Write or Read response, and neither its last nor odd. */
+static RPCRDMA_INLINE bool goes_on(const struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+{
+    const struct rpcrdma_op *next = op + 1;
+
+    return next->flags == 0 && next->kind == op->kind && next->seq == rpcrdma_psn_add(op->seq, 1) &&
+           next->len == op->len && next->dst_qpn == op->dst_qpn && next->carrier == op->carrier &&
+           memcmp(&next->src, &op->src, 2 * sizeof(op->src)) == 0 && !is_due(flow, next->time_ns);
+}
+
+/* Credits know no more of a Write or a Read response by each of its packets than by the last of
+ * them. So many of those behind `op` need no look. */
+RPCRDMA_APART static size_t pass(struct rpcrdma_flow *flow, const struct rpcrdma_op *op,
+                                 const struct rpcrdma_op *end)
+{
+    const struct rpcrdma_op *last = op;
+    struct flow_direction *dir;
+    bool passed;
+
+    while (last + 1 < end && goes_on(flow, last))
+        last++;
+    if (last - op < 2)
+        return 0;
+    dir = flow_direction_seen(flow->streams, op);
+    if (!dir || !is_quiet(flow, dir))
+        return 0;
+    passed = op->kind == RPCRDMA_OP_WRITE
+                 ? flow_stream_pass_to(dir, op, last)
+                 : flow_read_has_both(flow_conn_direction(dir->conn, 1 - dir->index), op, last);
+    return passed ? (size_t)(last - op) - 1 : 0;
 }
 
 enum { LINE = 64 }; /* of the processor's cache */
@@ -212,6 +254,7 @@ RPCRDMA_HOT bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdm
     const bool *stop = batch->stop, unusual = batch->unusual != NULL;
     const char *line = batch->prefetch, *until = line;
     const size_t each = batch->prefetch_bytes / *n + 1;
+    const bool counts_only = flow->counts_only;
 
     if (flow->context.memory.failed) {
         *n = 0;
@@ -226,6 +269,12 @@ RPCRDMA_HOT bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdm
             for (until += each; line < until; line += LINE)
                 __builtin_prefetch(line);
         step(flow, op++);
+        if (counts_only && op < end && moves_data(op)) {
+            size_t passed = pass(flow, op - 1, end);
+
+            op += passed;
+            until += passed * each;
+        }
     } while (op < end && !flow->context.memory.failed && !flow->halt && !*stop);
     *n = (size_t)(op - ops);
     if (unusual)

@@ -162,6 +162,23 @@ RPCRDMA_HOT struct flow_read *flow_read_find(struct flow_direction *dir,
     return NULL;
 }
 
+bool flow_read_has_both(struct flow_direction *dir, const struct rpcrdma_op *op,
+                        const struct rpcrdma_op *later)
+{
+    const struct stream *s = stream_of(dir);
+
+    for (uint32_t i = requests(s); i-- > 0;) {
+        const struct flow_read *read = at(s, i);
+        uint32_t k = (op->seq - read->seq) & 0xffffff, to = (later->seq - read->seq) & 0xffffff;
+
+        if (read->unknown || (k < read->packets) != (to < read->packets))
+            return false;
+        if (k < read->packets)
+            return k <= to;
+    }
+    return false;
+}
+
 static const struct flow_read *exceeded_iwarp(struct stream *s, const struct rpcrdma_op *op,
                                               uint64_t *end)
 {

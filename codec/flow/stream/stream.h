@@ -261,6 +261,10 @@ bool flow_stream_next_write(struct flow_streams *streams, struct flow_direction 
                             const struct rpcrdma_op *op, struct flow_write *write);
 bool flow_stream_pass_write(struct flow_streams *streams, struct flow_direction *dir,
                             const struct rpcrdma_op *op);
+/* `op` comes next: what is between it and `latest` are packets of the same Write, in order. False:
+ * `latest` was not the latest in order; nothing was done. */
+bool flow_stream_pass_to(struct flow_direction *dir, const struct rpcrdma_op *latest,
+                         const struct rpcrdma_op *op);
 /* The request is of another connection under the same QP number, or astray: by its PSN, or because
  * another Send stood there. To be asked before it is given. */
 bool flow_stream_is_other(const struct flow_direction *dir, const struct rpcrdma_op *op);
@@ -312,6 +316,9 @@ struct flow_read *flow_read_add(struct flow_streams *streams, struct flow_direct
 /* The Read request that the response answers, and where its payload goes; NULL: none known. */
 struct flow_read *flow_read_find(struct flow_direction *dir, const struct rpcrdma_op *op,
                                  uint64_t *offset);
+/* Whether both answer the same one, and so what is between their PSNs does. */
+bool flow_read_has_both(struct flow_direction *dir, const struct rpcrdma_op *op,
+                        const struct rpcrdma_op *later);
 /* Where that is NULL: the Read request beyond whose end the response goes, and up to which byte of
  * what was read; NULL: none is known to. */
 const struct flow_read *flow_read_exceeded(struct flow_direction *dir, const struct rpcrdma_op *op,

@@ -84,3 +84,14 @@ RPCRDMA_HOT bool flow_stream_pass_write(struct flow_streams *streams, struct flo
         first(streams, s, op);
     return true;
 }
+
+bool flow_stream_pass_to(struct flow_direction *dir, const struct rpcrdma_op *latest,
+                         const struct rpcrdma_op *op)
+{
+    struct stream *s = stream_of(dir);
+
+    if (s->next != rpcrdma_psn_add(latest->seq, 1))
+        return false;
+    stream_expect(s, op->seq);
+    return true;
+}

@@ -7,7 +7,14 @@
 #include "random.h"
 #include "rig.h"
 
-enum { HALF = 50, OPS = 20000 };
+enum { HALF = 50, OPS = 20000, BATCH = 24 };
+
+/* Operations to be given at once, with their data. */
+struct batch {
+    struct rpcrdma_op op[BATCH];
+    uint8_t data[BATCH][QUICK_DATA];
+    size_t n;
+};
 
 /* Of an operation in a hundred. */
 struct disturbance {
@@ -20,6 +27,7 @@ struct disturbance {
 struct world {
     uint64_t log; /* of all that came out, in order */
     uint64_t frame, messages, seen, transactions, findings, quick;
+    struct batch *batch; /* NULL: each is given by itself */
 };
 
 static void note(struct world *world, uint64_t value)
@@ -126,8 +134,9 @@ static void change(struct rpcrdma_op *op)
 {
     static const uint8_t kinds[] = {RPCRDMA_OP_NAK, RPCRDMA_OP_WRITE, RPCRDMA_OP_READ_REQUEST,
                                     RPCRDMA_OP_READ_RESPONSE, RPCRDMA_OP_DISCONNECT};
+    bool moves_data = op->kind == RPCRDMA_OP_WRITE || op->kind == RPCRDMA_OP_READ_RESPONSE;
 
-    switch (random_below(4)) {
+    switch (random_below(moves_data ? 8 : 4)) {
     case 0:
         op->kind = kinds[random_below(sizeof(kinds))];
         break;
@@ -137,6 +146,18 @@ static void change(struct rpcrdma_op *op)
     case 2:
         op->flags &= (uint16_t)~RPCRDMA_OP_LAST;
         break;
+    case 4: /* cut in front of its headers' end */
+        op->flags |= RPCRDMA_OP_TRUNCATED;
+        break;
+    case 5:
+        op->flags ^= RPCRDMA_OP_RETH;
+        break;
+    case 6: /* another connection's */
+        op->dst_qpn ^= 1;
+        break;
+    case 7: /* of another path MTU */
+        op->len = op->caplen = QUICK_DATA;
+        break;
     default: /* a word of its header */
         if (op->len > 0)
             ((uint8_t *)(uintptr_t)op->data)[3 + 4 * random_below(op->len / 4)] =
@@ -145,12 +166,43 @@ static void change(struct rpcrdma_op *op)
     }
 }
 
+static void give_batch(struct world *world, struct rpcrdma_flow *flow)
+{
+    static const bool never;
+    uint64_t frame;
+    int64_t time_ns;
+    const struct rpcrdma_flow_batch shared = {.frame = &frame, .time_ns = &time_ns, .stop = &never};
+    size_t n = world->batch->n;
+
+    world->batch->n = 0;
+    if (n == 0)
+        return;
+    assert_true(rpcrdma_flow_ops(flow, world->batch->op, &n, &shared));
+    assert_int_equal(frame, world->batch->op[n - 1].frame);
+}
+
+static void keep(struct world *world, struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+{
+    struct batch *batch = world->batch;
+    struct rpcrdma_op *kept = &batch->op[batch->n];
+
+    *kept = *op;
+    if (op->data)
+        kept->data = memcpy(batch->data[batch->n], op->data, op->caplen);
+    if (++batch->n == BATCH)
+        give_batch(world, flow);
+}
+
 static void give(struct world *world, struct rpcrdma_flow *flow, struct rpcrdma_op *op, bool quick)
 {
     uint64_t changes = flow->changes;
 
     op->frame = ++world->frame;
     op->time_ns = INT64_C(1000000000000) + (int64_t)op->frame * 1000;
+    if (world->batch) {
+        keep(world, flow, op);
+        return;
+    }
     if (!quick)
         memset(flow->streams->cache, 0, sizeof(flow->streams->cache));
     assert_true(rpcrdma_flow_op(flow, op));
@@ -229,10 +281,23 @@ static void compare(const struct disturbance *by)
     }
 }
 
-/* Nobody sees messages. */
-static struct world count(const struct disturbance *by, bool plain, bool quick)
+/* What no callback says. */
+static void note_directions(struct world *world, struct rpcrdma_flow *flow)
 {
-    struct world world = {.log = 0};
+    uint8_t data[QUICK_DATA];
+
+    for (uint32_t i = 0; i < QUICK_CONNS * QUICK_PER_RPC; i++) {
+        struct rpcrdma_op op = quick_make(data, i);
+        const struct flow_direction *dir = flow_direction_known(flow->streams, &op);
+
+        note(world, dir ? dir->lost << 32 | dir->pmtu : 0);
+    }
+}
+
+/* Nobody sees messages. */
+static struct world count(const struct disturbance *by, bool plain, bool quick, struct batch *batch)
+{
+    struct world world = {.batch = batch};
     struct rpcrdma_flow_config config = {.all = true, .credits = true};
     struct rpcrdma_flow_sink sink = {
         .finding = on_finding, .credits = on_credits, .context = &world};
@@ -246,6 +311,9 @@ static struct world count(const struct disturbance *by, bool plain, bool quick)
     flow->counts_only = flow->plain_unseen = plain;
     random_again();
     feed(&world, flow, by, quick);
+    if (batch)
+        give_batch(&world, flow);
+    note_directions(&world, flow);
     world.messages = flow->plain_message.xid; /* of the latest */
     assert_true(rpcrdma_flow_end(flow));
     rpcrdma_flow_free(flow);
@@ -254,8 +322,9 @@ static struct world count(const struct disturbance *by, bool plain, bool quick)
 
 static void compare_counts(const struct disturbance *by)
 {
-    struct world plain = count(by, true, true), made = count(by, false, true);
-    struct world slow = count(by, true, false);
+    struct batch batch = {.n = 0};
+    struct world plain = count(by, true, true, NULL), made = count(by, false, true, NULL);
+    struct world slow = count(by, true, false, NULL), at_once = count(by, true, true, &batch);
 
     assert_int_equal(made.messages, 0);
     assert_true(plain.messages > 0 || by->other == HALF);
@@ -264,6 +333,7 @@ static void compare_counts(const struct disturbance *by)
     assert_true(plain.quick > 0 || by->other == HALF);
     assert_int_equal(slow.quick, 0);
     assert_int_equal(plain.log, slow.log);
+    assert_int_equal(plain.log, at_once.log);
 }
 
 static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
@@ -357,18 +427,18 @@ static void test_undisturbed(void **state)
     assert_int_equal(quick.quick, OPS / QUICK_PER_RPC - 1);
     assert_int_equal(quick.transactions, OPS / QUICK_PER_RPC);
     assert_int_equal(follow(&none, OF_ALL, true).messages, 2 * (OPS / QUICK_PER_RPC));
-    assert_int_equal(count(&none, true, true).messages, OPS / QUICK_PER_RPC - 1);
+    assert_int_equal(count(&none, true, true, NULL).messages, OPS / QUICK_PER_RPC - 1);
 }
 
-/* But for the Read requests, of which one of 16 packets is. */
+/* But for the Read requests, of which one of 32 packets is. */
 static void test_bulk(void **state)
 {
     const struct disturbance none = {.bulk = true};
-    struct world quick = run(&none, true, true), counted = count(&none, true, true);
+    struct world quick = run(&none, true, true), counted = count(&none, true, true, NULL);
 
     (void)state;
-    assert_true(quick.quick > OPS / 16 * 15 - 100);
-    assert_true(counted.quick > OPS / 16 * 15 - 100);
+    assert_true(quick.quick > OPS / 32 * 31 - 100);
+    assert_true(counted.quick > OPS / 32 * 31 - 100);
     assert_int_equal(quick.transactions, OPS / QUICK_PER_BULK);
     compare(&none);
     compare_counts(&none);

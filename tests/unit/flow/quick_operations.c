@@ -5,7 +5,12 @@
 
 enum { PSN = 1000 };
 /* Of transfers: packets of the data of one, and what the server sends. */
-enum { PARTS = 4, PER_SERVER = PARTS + 1, MTU = 256, SIZE = 3 * MTU + 100 };
+enum {
+    PARTS = QUICK_PER_BULK - 4,
+    PER_SERVER = PARTS + 1,
+    MTU = 256,
+    SIZE = (PARTS - 1) * MTU + 100
+};
 
 static struct rpcrdma_op between(bool to_server, uint32_t conn, enum rpcrdma_op_kind kind,
                                  uint32_t psn, uint8_t *data)

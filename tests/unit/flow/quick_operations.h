@@ -7,7 +7,7 @@
 #include "op.h"
 
 /* Packets of an RPC, without and with a transfer. */
-enum { QUICK_CONNS = 3, QUICK_PER_RPC = 4, QUICK_PER_BULK = 8, QUICK_DATA = 512 };
+enum { QUICK_CONNS = 3, QUICK_PER_RPC = 4, QUICK_PER_BULK = 16, QUICK_DATA = 512 };
 
 /* A Call, its Ack, the Reply and its Ack, of connections in turn. */
 struct rpcrdma_op quick_make(uint8_t *data, uint32_t number);
