@@ -5,7 +5,7 @@ import struct
 import unittest
 
 from conversation import ConversationTest, write_with_pause
-from iwarp_talk import ACK, RST, IwarpTalk
+from iwarp_talk import ACK, RST, SYN, IwarpTalk
 import roce
 import rule_talk
 import rules_iwarp
@@ -204,6 +204,36 @@ class Ended(ConversationTest):
         self.assertEqual((cause, confidence), ('connection-failed', 'high'))
         self.assertIn("The server's host had acknowledged all that was sent to it, and ended the connection: the path was not down.",
                       text)
+
+    def idle(self, again=0):
+        """The server resets the connection when nothing is under way. Another one follows 3 s later, whose SYN comes again so often."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(20):
+                c.null()
+            c.talk.segment(c.server, flags=RST | ACK)
+            c.clock.now += 3 * SECOND
+            one = c.beside(2)
+            one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+            for _ in range(again):
+                one.talk.segment(one.client, flags=SYN)
+                one.client.psn -= 1
+                c.clock.now += SECOND
+            for _ in range(20):
+                one.null()
+            one.talk.disconnect()
+        cause, = self.report(talk)['causes']
+        return cause
+
+    def test_nothing_under_way(self):
+        """The server ended it in order, and took the next one: nothing was down, as far as is known."""
+        down = 'The path was down: a cable, a switch, or the peer.'
+        cause = self.idle()
+        self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'))
+        self.assertIn('The server had ended the first, with nothing under way, and accepted the next one at once: the path was not down.',
+                      cause['text'])
+        self.assertEqual(cause['against'], 'the client may have had nothing to ask for meanwhile')
+        self.assertIn(down, self.idle(again=2)['text'])
 
     def test_again_and_again(self):
         """That is one cause, unless a Call waited for long before."""

@@ -92,6 +92,32 @@ static bool told_otherwise(struct report *r, const struct report_connection *c,
     return restarted_between(r, was, c, restart);
 }
 
+/* The server ended it, with nothing under way, and took the next one at once. */
+static bool ended_in_order(const struct report_connection *was, const struct report_connection *c,
+                           const struct report_tried *tried)
+{
+    const struct rpcrdma_life *life = &was->pub.life;
+
+    return tried->n == 0 && c->pub.life.requests == 1 && c->pub.life.established_frame != 0 &&
+           time_less(c->pub.life.established_ns, c->pub.first_time_ns) < SECOND &&
+           life->ended != RPCRDMA_ENDED_NOT && life->ended_frame != 0 && life->denied_frame == 0 &&
+           life->ended_by == report_server_end(&was->pub) &&
+           life->silence[0].transmissions + life->silence[1].transmissions == 0 &&
+           report_unanswered(was) == 0;
+}
+
+/* Why it was left: "" where it is not known how it ended, or others tell. */
+static const char *reason(const struct report_connection *was, const struct report_connection *c,
+                          const struct report_tried *tried, const char *others)
+{
+    if (!was || told_by_calls(was, c))
+        return "";
+    if (ended_in_order(was, c, tried))
+        return " The server had ended the first, with nothing under way, and accepted the next one "
+               "at once: the path was not down.";
+    return others[0] ? "" : " The path was down: a cable, a switch, or the peer.";
+}
+
 /* Connection `left` was there before; `others`: what is known of others. */
 static void tell_left(const struct report *r, const struct report_connection *c,
                       const struct report_tried *tried, uint32_t left,
@@ -114,10 +140,7 @@ static void tell_left(const struct report *r, const struct report_connection *c,
              by_calls                  ? "the client went on with"
              : report_refused(&c->pub) ? "the server refused"
                                        : "the client opened",
-             (unsigned)c->pub.number,
-             was && !by_calls && !others[0] ? " The path was down: a cable, a switch, or the peer."
-                                            : "", /* it is not known how it ended */
-             attempts, silent, others);
+             (unsigned)c->pub.number, reason(was, c, tried, others), attempts, silent, others);
 }
 
 /* No connection was there before: attempts alone. */
@@ -159,6 +182,8 @@ static void add_left(struct report *r, const struct report_connection *c,
              told_by_calls(tried->before, c)
                  ? "no Call was seen on both; neither the end of the one nor the set-up of the "
                    "other was captured: an end may have closed it"
+             : tried->before && ended_in_order(tried->before, c, tried)
+                 ? "the client may have had nothing to ask for meanwhile"
                  : "no Call was seen on both; what was sent meanwhile was not captured");
 }
 
