@@ -344,6 +344,31 @@ class StoodStill(ConversationTest):
         for arguments in ((0,), (1,), (4, SECOND // 4)):
             self.assertNotIn('came all at once', str(self.at_once(*arguments)))
 
+    def test_with_its_end(self):
+        """What captures is the server, which stands still: its timer ends before it takes an acknowledgement that had passed."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            c.talk.acknowledge(c.client)
+            c.null()
+            c.clock.now += 3 * SECOND
+            before = len(c.packets)
+            xid = c.call(rule_talk.NULL)
+            call, ack = c.packets[-2:]
+            del c.packets[before:]
+            c.packets += [call._replace(time_ns=c.clock.tick()) for _ in range(5)]
+            reply = next(one for one in reversed(c.packets[:before]) if one.data[26:30] == ack.data[26:30] and len(one.data) > 80)
+            c.packets.append(reply._replace(time_ns=c.clock.tick()))
+            first = c.server.psn - (len(reply.data) - 54)
+            c.talk.segment(c.client, options=struct.pack('>BBBBII', 1, 1, 5, 10, first, c.server.psn))
+            c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            c.reply(xid)
+            for _ in range(4):
+                c.null()
+            c.talk.disconnect()
+            c.packets[:] = [counted(number, one) for number, one in enumerate(c.packets)]
+        cause, = self.report(talk)['causes']
+        self.assertEqual((cause['cause'], cause['cost_ns'] // SECOND), ('stalled-end', 3))
+
     def silent(self, nap_ns, each=False):
         """A Reply is sent again without an Ack, 1.5 s in all, and then no more, until the client's next Call acknowledges it. each: the
         client says of each copy that it has it twice (D-SACK)."""

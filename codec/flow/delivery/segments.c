@@ -31,6 +31,17 @@ static bool acked_late(const struct flow_delivery *d, uint64_t first, uint64_t e
     return t && end >= d->through && d->answered_ns - t->last_ns > now - d->answered_ns;
 }
 
+/* What its receiver sent meanwhile came all at once, just now: the way here stood still, or what
+ * captured did, and its sender with it (it may be the same host). It has not taken the
+ * acknowledgement yet. */
+static bool stood_still(const struct flow_recovery *recovery, int64_t sent_ns, int64_t now)
+{
+    int64_t since_ns = recovery->silent_from_ns > sent_ns ? recovery->silent_from_ns : sent_ns;
+
+    return recovery->silent_until_ns != 0 && now - recovery->silent_until_ns < TIMER_NS &&
+           recovery->silent_until_ns - since_ns >= (now - sent_ns) / 2;
+}
+
 /* A timer ended: until its receiver says that this was for nothing. */
 static void timed_out(struct flow_delivery *d, uint64_t first, uint64_t end, int64_t now)
 {
@@ -41,7 +52,8 @@ static void timed_out(struct flow_delivery *d, uint64_t first, uint64_t end, int
         rare->spurious.timeouts = rare->spurious.counted = rare->spurious.served = 0;
         rare->spurious.said_acked = 0;
         rare->spurious.ns = rare->spurious.said_acked_ns = 0;
-        rare->spurious.acked = first < d->through && !acked_late(d, first, end, now);
+        rare->spurious.acked = first < d->through && !acked_late(d, first, end, now) &&
+                               !stood_still(&rare->recovery, d->sent_ns, now);
     }
     rare->spurious.timeouts++;
     rpcrdma_sum_ns(&rare->spurious.ns, now - d->sent_ns);
