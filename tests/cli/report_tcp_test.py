@@ -205,15 +205,17 @@ class Ended(ConversationTest):
         self.assertIn("The server's host had acknowledged all that was sent to it, and ended the connection: the path was not down.",
                       text)
 
-    def idle(self, again=0):
-        """The server resets the connection when nothing is under way. Another one follows 3 s later, whose SYN comes again so often."""
+    def idle(self, again=0, resets=True):
+        """The server resets the connection when nothing is under way, or nothing ends it. Another one follows 3 s later, whose SYN comes again so often."""
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
             for _ in range(20):
                 c.null()
-            c.talk.segment(c.server, flags=RST | ACK)
+            if resets:
+                c.talk.segment(c.server, flags=RST | ACK)
             c.clock.now += 3 * SECOND
             one = c.beside(2)
+            one.xid = c.xid
             one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
             for _ in range(again):
                 one.talk.segment(one.client, flags=SYN)
@@ -234,6 +236,12 @@ class Ended(ConversationTest):
                       cause['text'])
         self.assertEqual(cause['against'], 'the client may have had nothing to ask for meanwhile')
         self.assertIn(down, self.idle(again=2)['text'])
+
+    def test_forgotten(self):
+        """Nothing ended it here. What forgot it may stand before the place of capture."""
+        forgot = 'or a firewall or a NAT on the way had forgotten the first.'
+        self.assertIn(forgot, self.idle(resets=False)['text'])
+        self.assertNotIn(forgot, self.idle(again=2)['text'])
 
     def test_again_and_again(self):
         """That is one cause, unless a Call waited for long before."""

@@ -115,7 +115,13 @@ static const char *reason(const struct report_connection *was, const struct repo
     if (ended_in_order(was, c, tried))
         return " The server had ended the first, with nothing under way, and accepted the next one "
                "at once: the path was not down.";
-    return others[0] ? "" : " The path was down: a cable, a switch, or the peer.";
+    if (others[0])
+        return "";
+    if (was->pub.carrier == RPCRDMA_CARRIER_IWARP && was->pub.life.ended == RPCRDMA_ENDED_NOT &&
+        report_unanswered(was) == 0)
+        return " The path was down: a cable, a switch, or the peer; or a firewall or a NAT on the "
+               "way had forgotten the first.";
+    return " The path was down: a cable, a switch, or the peer.";
 }
 
 /* Connection `left` was there before; `others`: what is known of others. */
