@@ -178,6 +178,35 @@ class Missing(ConversationTest):
         self.assertEqual([len(self.away(9, before_ns=seconds * SECOND // 20)) for seconds in (1, 6, 8)], [0, 0, 1])
 
 
+class Doubt(ConversationTest):
+    def again(self, after_ns):
+        """A Call comes again after that time, and is acknowledged then."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(8):
+                c.null()
+            xid = c.call(rule_talk.NULL)
+            call, ack = c.packets[-2:]
+            c.packets.pop()
+            c.clock.now += after_ns
+            c.packets += [call._replace(time_ns=c.clock.tick()), ack._replace(time_ns=c.clock.tick())]
+            c.reply(xid)
+            for _ in range(8):
+                c.null()
+            c.talk.disconnect()
+            c.packets[:] = [with_ip(one, 100 + number) for number, one in enumerate(c.packets)]
+        cause, = self.report(talk)['causes']
+        return cause['cause'], cause['against']
+
+    def test_timer(self):
+        """Its answers may have been lost as well."""
+        self.assertEqual(self.again(300 * MS), ('lost-to-server', 'all of it came again when timers ended: answers to it may have been '
+                                                'lost instead, on the way back'))
+
+    def test_soon(self):
+        self.assertEqual(self.again(30 * MS), ('lost-to-server', 'TCP retransmits what comes out of order by far, too'))
+
+
 class Ended(ConversationTest):
     def resets(self, times, waited_ns):
         """The server acknowledges a Call, and resets the connection; the client sends the Call again on another one."""

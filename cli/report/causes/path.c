@@ -162,7 +162,11 @@ static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *c
 {
     bool at_once = loss->naks == 0 && loss->at_once > 0;
 
-    if (tcp)
+    if (tcp && loss->all_passed && loss->timeouts > 0 && loss->timeouts >= loss->packets)
+        snprintf(cause->against, sizeof(cause->against),
+                 "all of it came again when timers ended: answers to it may have been lost "
+                 "instead, on the way back");
+    else if (tcp)
         snprintf(cause->against, sizeof(cause->against),
                  "TCP retransmits what comes out of order by far, too");
     else if (at_once && loss->reordered > 0)
