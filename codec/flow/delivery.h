@@ -207,6 +207,9 @@ struct rpcrdma_path {
     int64_t restart_ns;
     uint64_t restart_frame;
     uint32_t restart_missing;
+    /* TCP: new data came behind a second or more of none, once or more, and each time IP IDs show
+     * that its sender sent nothing meanwhile: nothing that was lost before it came here */
+    bool pauses_counted;
 };
 
 /* A packet that did not come once and in its turn. */

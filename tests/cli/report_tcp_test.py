@@ -4,7 +4,7 @@ import json
 import struct
 import unittest
 
-from conversation import ConversationTest, write_with_pause
+from conversation import ConversationTest, pass_by, write_with_pause
 from iwarp_talk import ACK, RST, SYN, IwarpTalk
 import roce
 import rule_talk
@@ -22,12 +22,12 @@ def with_ip(packet, ip_id):
     return packet._replace(data=data, length=len(data))
 
 
-def count(c, more):
-    """The client's packets so far have IP IDs, each more(its place) and one behind the one before."""
-    number, client = 100, c.packets[0].data[26:30]
+def count(c, more, server=False):
+    """The client's packets so far have IP IDs, each more(its place) and one behind the one before; or the server's."""
+    number, sender = 100, c.packets[0].data[30:34] if server else c.packets[0].data[26:30]
     for i, one in enumerate(c.packets):
         number += more(i)
-        if one.data[26:30] == client:
+        if one.data[12:14] == b'\x08\x00' and one.data[26:30] == sender:
             number += 1
             c.packets[i] = with_ip(one, number)
 
@@ -176,6 +176,33 @@ class Missing(ConversationTest):
         self.assertEqual([self.away(9, counts=False), self.away(1), self.away(9, filled=False), self.away(9, acks=4)], [[], [], [], []])
         self.assertEqual([len(self.away(9, earlier=ids)) for ids in (0, 2)], [1, 0])
         self.assertEqual([len(self.away(9, before_ns=seconds * SECOND // 20)) for seconds in (1, 6, 8)], [0, 0, 1])
+
+
+class SentNothing(ConversationTest):
+    def slow(self, seconds, missing=0, counts=True):
+        """One RPC takes so long, and so many of the server's packets did not pass meanwhile."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(8):
+                c.null()
+            xid = c.call(rule_talk.NULL)
+            pass_by(c, seconds * SECOND)
+            at = len(c.packets)
+            c.reply(xid)
+            for _ in range(8):
+                c.null()
+            c.talk.disconnect()
+            if counts:
+                count(c, lambda i: missing if i == at else 0, server=True)
+        cause, = self.report(talk)['causes']
+        self.assertEqual(cause['cause'], 'slow-server')
+        return cause['confidence'], 'may have been lost before the place of capture' in cause.get('against', '')
+
+    def test_reply(self):
+        """Its IP IDs show that no Reply was lost before it came here."""
+        self.assertEqual(self.slow(6), ('high', False))
+        for arguments in ({'missing': 1}, {'missing': 5}, {'counts': False}):
+            self.assertEqual(self.slow(6, **arguments), ('medium', True), arguments)
 
 
 class Doubt(ConversationTest):

@@ -124,12 +124,30 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
              nothing_lost && !may_be_lost(r, slow) ? " and without anything being lost" : "");
 }
 
+/* The server sent nothing meanwhile, as its IP IDs show: no Reply was lost before it came here. */
+static void no_reply_lost(const struct report *r, const struct report_connection *c,
+                          struct report_slow *slow)
+{
+    const int64_t least_ns = 2 * SECOND; /* half of which is a pause that was looked at */
+    const int client = 1 - report_server_end(&c->pub);
+
+    if (r->slow_ns < SECOND || slow->ns / least_ns < (int64_t)slow->rpcs ||
+        !c->path[client].pauses_counted)
+        return;
+    slow->alone = slow->behind = 0;
+}
+
 /* What nothing else explains, of an end of a connection. */
 static struct report_slow own_of(const struct report *r, const struct report_connection *c,
                                  bool server)
 {
-    (void)r;
-    return c->disturbed ? (struct report_slow){0} : c->trouble->slow_own[server];
+    struct report_slow own = {0};
+
+    if (!c->disturbed)
+        own = c->trouble->slow_own[server];
+    if (server)
+        no_reply_lost(r, c, &own);
+    return own;
 }
 
 /* RoCE and InfiniBand: what is lost before the place of capture is late there by itself, and what
@@ -151,7 +169,7 @@ static struct report_slow server_slow_apart(const struct report *r,
 {
     struct report_slow own = {0};
 
-    (void)r, (void)server;
+    (void)server;
     if (!c->disturbed)
         return own;
     for (int i = 0; i < 3; i++)
@@ -160,6 +178,7 @@ static struct report_slow server_slow_apart(const struct report *r,
         (!report_losses_explain(c, &c->trouble->slow_server, 1 - report_server_end(&c->pub)) ||
          too_many_for_losses(c, &c->trouble->slow_server)))
         report_slow_add(&own, &c->trouble->slow_server);
+    no_reply_lost(r, c, &own);
     return own;
 }
 

@@ -150,12 +150,25 @@ void delivery_segment_fills(struct flow_delivery *d, const struct rpcrdma_tcp_se
     rare->away.missing = 0;
 }
 
+static void note_pause(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
+                       uint64_t first)
+{
+    bool counted = first == d->next && segment->ip_id != 0 && origin_counts(d) &&
+                   ids_missing(d, segment->ip_id, d->id, d->id_packets) == 0;
+
+    if (first < d->next || segment->time_ns - d->progress_ns < LONG_NS)
+        return;
+    d->pause_counted |= counted;
+    d->pause_uncounted |= !counted;
+}
+
 RPCRDMA_RARE void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
                                        const struct flow_delivery *back,
                                        const struct rpcrdma_tcp_segment *segment)
 {
     uint64_t first = position_of_seq(d, segment->seq);
 
+    note_pause(d, segment, first);
     if (d->through == d->next && segment->time_ns - d->progress_ns >= LONG_NS &&
         (first > d->next ||
          (first == d->next && back && back->progress_ns - d->progress_ns < LONG_NS)))

@@ -370,6 +370,7 @@ struct flow_delivery {
     bool held : 1;    /* what was answered is kept, however long ago */
     bool naming : 1;  /* the answer in hand is an Ack, of the message that it names */
     bool loose : 1;   /* `next` is a lower bound */
+    bool pause_counted : 1, pause_uncounted : 1; /* see rpcrdma_path.pauses_counted */
     bool repeating;        /* what is being sent is being retransmitted */
     bool copied;           /* the packet in hand was seen elsewhere before */
     bool repeats;          /* the packet in hand does: */
