@@ -5,7 +5,7 @@ import struct
 import unittest
 
 from conversation import ConversationTest, pass_by, write_with_pause
-from iwarp_talk import ACK, RST, SYN, IwarpTalk
+from iwarp_talk import ACK, FIN, RST, SYN, IwarpTalk
 import roce
 import rule_talk
 import rules_iwarp
@@ -298,6 +298,35 @@ class Ended(ConversationTest):
         forgot = 'or a firewall or a NAT on the way had forgotten the first.'
         self.assertIn(forgot, self.idle(resets=False)['text'])
         self.assertNotIn(forgot, self.idle(again=2)['text'])
+
+    def last_only(self, times):
+        """A Call is sent so often, and one more just before the client opens another connection, where the capture ends with that."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(20):
+                c.null()
+            c.call(rule_talk.NULL)
+            call, _ = c.packets[-2:]
+            c.packets.pop()
+            for number in range(times - 1):
+                c.clock.now += 300 * MS << number
+                c.packets.append(call._replace(time_ns=c.clock.tick()))
+            xid = c.call(rule_talk.NULL)
+            c.packets.pop()
+            c.talk.segment(c.client, flags=FIN | ACK)
+            c.clock.now += 20 * MS
+            one = c.beside(2)
+            one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+            one.call(rule_talk.NULL, xid=xid)
+        return self.report(talk)['causes']
+
+    def test_last_only(self):
+        """Those that had waited are not seen again yet."""
+        cause, = self.last_only(7)
+        self.assertEqual((cause['cause'], cause['confidence'], cause['cost_ns'] // SECOND), ('connection-failed', 'medium', 18))
+        self.assertIn('A firewall or a NAT on the way had forgotten that connection, most likely.', cause['text'])
+        self.assertEqual(cause['against'], 'no Call that had waited was seen on both')
+        self.assertEqual(self.last_only(1), [])
 
     def test_again_and_again(self):
         """That is one cause, unless a Call waited for long before."""

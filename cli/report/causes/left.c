@@ -117,6 +117,8 @@ static const char *reason(const struct report_connection *was, const struct repo
                "at once: the path was not down.";
     if (others[0])
         return "";
+    if (tried->n == 0 && report_forgotten(was, c))
+        return REPORT_FORGOTTEN_TEXT;
     if (was->pub.carrier == RPCRDMA_CARRIER_IWARP && was->pub.life.ended == RPCRDMA_ENDED_NOT &&
         report_unanswered(was) == 0)
         return " The path was down: a cable, a switch, or the peer; or a firewall or a NAT on the "
@@ -190,6 +192,8 @@ static void add_left(struct report *r, const struct report_connection *c,
                    "other was captured: an end may have closed it"
              : tried->before && ended_in_order(tried->before, c, tried)
                  ? "the client may have had nothing to ask for meanwhile"
+             : c->trouble->resent > 0
+                 ? "no Call that had waited was seen on both"
                  : "no Call was seen on both; what was sent meanwhile was not captured");
 }
 
@@ -201,14 +205,26 @@ static bool before_failed(const struct report *r, const struct report_connection
     return was && report_mpa_unanswered(was);
 }
 
+/* `causes_of_life` tells of it, if anybody waited. Where the first got no answer at the end, and
+ * none of the Calls that waited for that was seen on the other one yet, it was left. */
+static bool seen_on_both(const struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *was = report_numbered(r, c->pub.life.previous);
+    const struct rpcrdma_silence *silence = was ? was->pub.life.silence : NULL;
+
+    return c->trouble->resent > 0 &&
+           (c->trouble->resent_after_ns >= SECOND || !was ||
+            silence[report_server_end(&was->pub)].transmissions < REPORT_RETRIES);
+}
+
 void causes_of_left(struct report *r, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     const struct report_restart restart = stale_answers(c);
     struct report_tried tried;
 
-    if (c->trouble->resent > 0 || !life->has_down || life->down_ns < SECOND ||
-        before_failed(r, c) || report_server_was_down(r, c))
+    if (seen_on_both(r, c) || !life->has_down || life->down_ns < SECOND || before_failed(r, c) ||
+        report_server_was_down(r, c))
         return;
     tried = report_look_attempts(r, report_numbered(r, life->previous));
     if (told_otherwise(r, c, &tried, &restart))

@@ -160,9 +160,7 @@ static const char *one_way_down(const struct report_connection *from)
     return NULL;
 }
 
-/* TCP: the next connection was set up at once, and what had been sent on this one just before got
- * no answer, not even a RST. */
-static bool forgotten(const struct report_connection *from, const struct report_connection *c)
+bool report_forgotten(const struct report_connection *from, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &from->pub.life;
     int server = report_server_end(&from->pub);
@@ -185,10 +183,9 @@ static const char *reason(const struct failure *f, const struct report_connectio
         return " Meanwhile connections were refused: nothing listened at the server.";
     if (f->restart.moved)
         return " Meanwhile connections were refused, by another host most likely.";
-    if (f->stuck_ns == 0 && f->from && !f->others[0] && !f->given_up && forgotten(f->from, c))
-        return " What was sent on it just before another one was accepted at once got no answer, "
-               "not even a RST: the path and the peer were up then. A firewall or a NAT on the way "
-               "had forgotten that connection, most likely.";
+    if (f->stuck_ns == 0 && f->from && !f->others[0] && !f->given_up &&
+        report_forgotten(f->from, c))
+        return REPORT_FORGOTTEN_TEXT;
     if (f->stuck_ns > 0 || !f->from || f->others[0] || f->given_up)
         return ""; /* it is not known, or told by others */
     if (!f->heard && report_ended_by_holder(f->from))
@@ -247,7 +244,7 @@ static const char *doubt(const struct report *r, const struct report_connection 
                 "have "
                 "been lost (an MTU black hole: TCP's Acks are in these)";
     if (!maybe && f->from && f->from->pub.carrier == RPCRDMA_CARRIER_IWARP && r->n_cut > 0 &&
-        f->from->trouble->offered == 0 && !forgotten(f->from, c))
+        f->from->trouble->offered == 0 && !report_forgotten(f->from, c))
         maybe =
             "the Calls were cut: what those without Reply ask for may take large packets, which "
             "alone may be lost (an MTU black hole: TCP's Acks are in these)";

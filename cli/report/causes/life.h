@@ -14,6 +14,14 @@ bool causes_of_held_calls(struct report *r, const struct report_connection *c);
  * nothing says so. */
 const char *report_maybe_held(const struct report *r, const struct report_connection *c);
 
+/* life.c: TCP. The next connection, c, was set up at once, and what had been sent on this one just
+ * before got no answer, not even a RST. */
+bool report_forgotten(const struct report_connection *from, const struct report_connection *c);
+#define REPORT_FORGOTTEN_TEXT                                                                      \
+    " What was sent on it just before another one was accepted at once got no answer, not even a " \
+    "RST: the path and the peer were up then. A firewall or a NAT on the way had forgotten that "  \
+    "connection, most likely."
+
 /* held.c: the server waited for what an RPC without a Reply moves to it, which was sent
  * again and again, for most of that time: that was lost. */
 bool report_waited_for_data(const struct report_connection *c);
