@@ -299,6 +299,41 @@ class Ended(ConversationTest):
         self.assertIn(forgot, self.idle(resets=False)['text'])
         self.assertNotIn(forgot, self.idle(again=2)['text'])
 
+    def away(self, towards):
+        """What was sent to that end comes again for some seconds; then the client closes the connection, and opens another one later."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(20):
+                c.null()
+            if towards:
+                xid = c.call(rule_talk.NULL)
+                if towards == 'client':
+                    c.reply(xid)
+                ack = c.packets.pop()
+                message = c.packets[-1]
+                for number in range(4):
+                    c.clock.now += 300 * MS << number
+                    c.packets.append(message._replace(time_ns=c.clock.tick()))
+                c.packets.append(ack._replace(time_ns=c.clock.tick()))
+                if towards == 'server':
+                    c.reply(xid)
+            c.talk.disconnect()
+            c.clock.now += 2 * SECOND
+            one = c.beside(2)
+            one.xid = c.xid
+            one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+            for _ in range(20):
+                one.null()
+        return next(one['text'] for one in self.report(talk)['causes'] if one['cause'] == 'client-restarted')
+
+    def test_closed_by_client(self):
+        """Whether the path was in order until then."""
+        for towards, told in (('', 'Neither the path nor the server was down.'),
+                              ('client', 'What was sent to the client came again and again before that: its link may have been down.'),
+                              ('server', 'What it sent came again and again before that: the path may have been down.')):
+            with self.subTest(towards=towards):
+                self.assertIn(told, self.away(towards))
+
     def last_only(self, times):
         """A Call is sent so often, and one more just before the client opens another connection, where the capture ends with that."""
         def talk(c, _):

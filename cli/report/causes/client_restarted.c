@@ -50,6 +50,22 @@ static bool closed_for_an_error(const struct report_connection *c)
            time_less(c->pub.life.ended_ns, failed->last_ns) < SECOND;
 }
 
+/* Whether the path was in order until then, as a sentence. */
+static const char *tell_path(const struct report_connection *was)
+{
+    const int64_t *resent_ns = was->trouble->resent_packets_ns;
+    int server = report_server_end(&was->pub);
+
+    if (report_one_way(was))
+        return " What the server did was not captured.";
+    if (time_less(resent_ns[1 - server], was->pub.life.last_call_ns) >= SECOND)
+        return " What was sent to the client came again and again before that: its link may have "
+               "been down.";
+    if (time_less(resent_ns[server], was->pub.life.last_call_ns) >= SECOND)
+        return " What it sent came again and again before that: the path may have been down.";
+    return " Neither the path nor the server was down.";
+}
+
 void causes_of_client_restart(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *was = report_left_by_client(r, c);
@@ -74,8 +90,7 @@ void causes_of_client_restart(struct report *r, const struct report_connection *
              (unsigned)was->pub.number,
              report_seconds(MAX(ended->ended_ns - ended->last_call_ns, 0)), report_seconds(gap),
              (unsigned)c->pub.number, beside > 0 ? "" : "its adapter was restarted, or ",
-             half ? " What the server did was not captured."
-                  : " Neither the path nor the server was down.");
+             tell_path(was));
     snprintf(
         cause->against, sizeof(cause->against), "it may have had nothing to ask for meanwhile%s",
         half ? "; or the server, or the path, was down, as one direction only was captured" : "");
