@@ -109,6 +109,7 @@ struct rpcrdma_path {
                               * way back. These times are not in those above: */
     int64_t asked_waited_ns, asked_longest_ns;
     uint64_t asked_timeouts; /* of the timeouts: before such a request */
+    uint64_t asked_late;     /* of asked_again: responses had come out of order, or did then */
     /* times that retransmission began at one packet, at most: nothing from it on arrived between */
     uint32_t stuck;
     /* TCP: when a small segment behind these had arrived, as a SACK says, while a large one of

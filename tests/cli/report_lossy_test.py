@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of losses on many connections, and of connections of which no Acks were captured."""
+import functools
 import unittest
 
 from conversation import ConversationTest
@@ -112,49 +113,68 @@ class Lossy(ConversationTest):
 
 
 class Responses(ConversationTest):
+    @staticmethod
+    def asked_again(c):
+        """A Read of three responses: the packets that it takes, and its request for the last two."""
+        c.write((3072,))
+        request, first, middle, last, *behind = c.packets[-6:]
+        del c.packets[-4:]
+        again = bytearray(request.data)  # PSN in the BTH; address and length in the RETH
+        for at, end, more in ((51, 54, 1), (54, 62, 1024), (66, 70, -1024)):
+            again[at:end] = (int.from_bytes(again[at:end], 'big') + more).to_bytes(end - at, 'big')
+        return request._replace(data=roce.with_icrc(again)), middle, last, behind
+
+    def lost(self, c, timer=False):
+        again, middle, last, behind = self.asked_again(c)
+        if timer:
+            c.clock.now += 2 * SECOND
+        else:
+            c.packets.append(last)
+        c.clock.now += 10**6
+        c.packets += [one._replace(time_ns=c.clock.tick()) for one in (again, middle, last, *behind)]
+
+    def late(self, c):
+        again, middle, last, behind = self.asked_again(c)
+        c.packets += [last, middle._replace(time_ns=last.time_ns + 1000)]
+        c.clock.now += SECOND
+        c.packets += [one._replace(time_ns=c.clock.tick()) for one in (again, middle, last, *behind)]
+
+    def causes(self, *reads):
+        def talk(c, _):
+            c.null()
+            for read in reads:
+                read(c)
+                c.clock.now += SECOND
+                c.null()
+        return self.report(talk)['causes']
+
     def test_asked_again(self):
         """The second of three responses to a Read is lost, and the server asks for it and the third again: at once, where the
-        third came; after 2 s, where that was lost, too. Or it came late."""
-        for timer, late in ((False, False), (True, False), (False, True)):
-            def talk(c, _, timer=timer, late=late):
-                c.null()
-                c.write((3072,))
-                request, _, middle, last, *behind = c.packets[-6:]
-                del c.packets[-6 + 2:]
-                again = bytearray(request.data)  # PSN in the BTH; address and length in the RETH
-                for at, end, more in ((51, 54, 1), (54, 62, 1024), (66, 70, -1024)):
-                    again[at:end] = (int.from_bytes(again[at:end], 'big') + more).to_bytes(end - at, 'big')
-                if timer:
-                    c.clock.now += 2 * SECOND
-                else:
-                    c.packets.append(last)
-                if late:
-                    c.packets.append(middle._replace(time_ns=last.time_ns + 1000))
-                c.clock.now += 10**6
-                for one in (request._replace(data=roce.with_icrc(again)), middle, last, *behind):
-                    c.packets.append(one._replace(time_ns=c.clock.tick()))
-                c.null()
-            with self.subTest(timer=timer, late=late):
-                cause, *others = self.report(talk)['causes']
-                self.assertEqual([one['cause'] for one in others], ['reordered'] * late)
+        third came; after 2 s, where that was lost, too."""
+        for timer in (False, True):
+            with self.subTest(timer=timer):
+                cause, = self.causes(functools.partial(self.lost, timer=timer))
                 self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-server', 'medium'))
-                self.assertEqual('Reads were lost: with later ones there, it sent 1 Read request again' in cause['text'], not timer and not late)
+                self.assertEqual('Reads were lost: with later ones there, it sent 1 Read request again' in cause['text'], not timer)
                 self.assertEqual('or answers to them' in cause['text'], timer)
-                self.assertIn('no Nak was seen' if timer else '1 packet came late here' if late else 'out of order behind',
-                              cause['against'])
+                self.assertIn('no Nak was seen' if timer else 'out of order behind', cause['against'])
+
+    def test_asked_again_late(self):
+        """It comes late, and is no loss. Beside one that was lost, the other one is doubtful."""
+        cause, = self.causes(self.late)
+        self.assertEqual(cause['cause'], 'reordered')
+        self.assertIn('1 Read request came again for responses that were out of order. 2 packets retransmitted for it', cause['text'])
+        self.assertAlmostEqual(cause['cost_ns'], SECOND, delta=SECOND // 100)
+        lost, late = self.causes(self.lost, self.late)
+        self.assertEqual((lost['cause'], late['cause']), ('lost-to-server', 'reordered'))
+        self.assertIn('1 packet came late here', lost['against'])
 
     def test_asked_again_and_silence(self):
         """Twice a response is lost: the server asks for it at once, and then again after 2 s. That it may have been slow to answer
         is no doubt: a later response had come."""
         def talk(c, _):
             c.null()
-            c.write((3072,))
-            request, _, middle, last, *behind = c.packets[-6:]
-            del c.packets[-6 + 2:]
-            again = bytearray(request.data)
-            for at, end, more in ((51, 54, 1), (54, 62, 1024), (66, 70, -1024)):
-                again[at:end] = (int.from_bytes(again[at:end], 'big') + more).to_bytes(end - at, 'big')
-            again = request._replace(data=roce.with_icrc(again))
+            again, middle, last, behind = self.asked_again(c)
             c.packets += [last, again._replace(time_ns=c.clock.tick())]
             c.clock.now += 2 * SECOND
             for one in (again, middle, last, *behind):

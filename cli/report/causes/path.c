@@ -57,6 +57,27 @@ static bool only_disorder(const struct rpcrdma_path *path)
     return path->late_naks > 0 && path->reordered > 0 && path->lost * FEW <= path->late_naks;
 }
 
+/* RoCE: nearly all Read requests that came again did so beside responses that came out of order
+ * here: these were not lost. */
+static bool asked_in_disorder(const struct rpcrdma_path *back)
+{
+    enum { FEW = 10 };
+
+    return back->asked_again > 0 && back->asked_late * FEW >= back->asked_again * (FEW - 1);
+}
+
+/* What came the other way, and what was lost of what it asked for. */
+static struct rpcrdma_path way_back(const struct rpcrdma_path *path)
+{
+    struct rpcrdma_path back = *path;
+
+    if (asked_in_disorder(path)) {
+        back.asked_again = back.asked_timeouts = 0;
+        back.asked_waited_ns = back.asked_longest_ns = 0;
+    }
+    return back;
+}
+
 /* Which cause it is that packets towards an end were lost, and what that end is called. */
 static enum report_cause_id lost_towards(bool known, bool server)
 {
@@ -203,8 +224,8 @@ static bool timer_too_short(const struct report_connection *c, bool to_server, u
  * though they were answered in part, as answers to it were lost. */
 static void lost(struct report *r, const struct report_connection *c, int end)
 {
-    struct rpcrdma_path until = until_answered(r, c, end);
-    const struct rpcrdma_path *a = &until, *back = &c->path[1 - end];
+    struct rpcrdma_path until = until_answered(r, c, end), other = way_back(&c->path[1 - end]);
+    const struct rpcrdma_path *a = &until, *back = &other;
     bool server = end == report_server_end(&c->pub);
     bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
     bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
@@ -335,21 +356,32 @@ static void lost_before(struct report *r, const struct report_connection *c, int
 static void reordered(struct report *r, const struct report_connection *c, uint64_t late,
                       uint64_t naks)
 {
-    uint64_t packets = c->path[0].packets + c->path[1].packets, again = 0;
+    uint64_t packets = c->path[0].packets + c->path[1].packets, again = 0, asked_again = 0;
     struct report_cause *cause = report_cause_add(r, CAUSE_REORDERED, CONFIDENCE_MEDIUM);
     char asked[160] = "", cost[120] = "";
 
     for (int end = 0; end < 2; end++) {
-        if (c->path[1 - end].asked_again > 0 || !only_disorder(&c->path[end]))
+        const struct rpcrdma_path back = way_back(&c->path[1 - end]);
+        uint64_t requests = c->path[1 - end].asked_again;
+        bool own = only_disorder(&c->path[end]), asked_late = requests > back.asked_again;
+
+        if (back.asked_again > 0 || !(own || asked_late))
             continue;
         again += c->path[end].retransmitted;
-        cause->time_ns = time_plus(cause->time_ns, c->path[end].waited_ns);
+        asked_again += requests;
+        if (own)
+            cause->time_ns = time_plus(cause->time_ns, c->path[end].waited_ns);
+        cause->time_ns = time_plus(cause->time_ns, c->path[1 - end].asked_waited_ns);
     }
     if (naks > 0)
         snprintf(asked, sizeof(asked),
                  "; %" PRIu64 " Nak%s asked for what was not lost: it came out of order, or was "
                  "acknowledged before it passed again",
                  naks, plural(naks));
+    else if (asked_again > 0)
+        snprintf(asked, sizeof(asked),
+                 "; %" PRIu64 " Read request%s came again for responses that were out of order",
+                 asked_again, plural(asked_again));
     if (again > 0)
         snprintf(cost, sizeof(cost),
                  ". %" PRIu64 " packet%s retransmitted for it, %.3f s of waiting in all", again,

@@ -90,6 +90,8 @@ RPCRDMA_RARE static void response(struct flow_memory *memory, struct flow_delive
     if (late) {
         d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
         path->reordered += op->time_ns >= d->extra->skipped_ns; /* else only in the file */
+        if (d->rare)
+            transmission_responded_late(d->rare, op->time_ns);
         return;
     }
     if (path->retransmitted++ == 0)

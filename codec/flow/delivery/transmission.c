@@ -468,6 +468,28 @@ void transmission_again(const struct flow_delivery *d, struct rpcrdma_path *path
         path->waited_ns, path->longest_wait_ns, oldest ? oldest->times : 0};
 }
 
+static void asked_again(struct rare *rare, int64_t time_ns)
+{
+    struct asked_together *asked = &rare->asked_together;
+
+    if (asked->requests == 0 || time_ns - asked->since_ns >= MOMENT_NS)
+        *asked = (struct asked_together){.since_ns = time_ns, .late = asked->late_since};
+    asked->requests++;
+    rare->path.asked_again++;
+    rare->path.asked_late += asked->late;
+}
+
+void transmission_responded_late(struct rare *rare, int64_t time_ns)
+{
+    struct asked_together *asked = &rare->asked_together;
+
+    asked->late_since = true;
+    if (asked->late || time_ns - asked->since_ns >= MOMENT_NS)
+        return;
+    asked->late = true;
+    rare->path.asked_late += asked->requests;
+}
+
 void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,
                          bool response)
 {
@@ -478,7 +500,8 @@ void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *pat
     if (__builtin_sub_overflow(time_ns, d->sent_ns, &since) ||
         __builtin_sub_overflow(time_ns, d->progress_ns, &longest) || since < 0 || longest < 0)
         return; /* the clock was set back, or cannot be */
-    path->asked_again += response;
+    if (response)
+        asked_again(d->rare, time_ns);
     rpcrdma_sum_ns(response ? &path->asked_waited_ns : &path->waited_ns, since);
     if (refused)
         rpcrdma_sum_ns(&path->refused_waited_ns, since);

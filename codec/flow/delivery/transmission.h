@@ -172,6 +172,14 @@ struct asked {
     int64_t waited_ns, longest_ns;
 };
 
+/* Read requests that came again at about one time, for responses. */
+struct asked_together {
+    uint64_t requests; /* 0: there were none */
+    int64_t since_ns;
+    bool late;       /* responses had come out of order before, or did then */
+    bool late_since; /* they did since since_ns */
+};
+
 /* What came again when timers ended, unanswered until then: whether all of it is answered. */
 struct late {
     uint64_t before;  /* position after it; after the first response that is asked for; 0: none */
@@ -290,6 +298,7 @@ struct rare {
     struct response_gap *response_gaps; /* of late; NULL: there was none ever. Owned */
     uint32_t n_response_gaps;
     int64_t response_gaps_ns; /* when the latest showed */
+    struct asked_together asked_together;
 };
 
 /* Acks of what had not passed yet: see early.c. */
@@ -563,6 +572,9 @@ void transmission_again(const struct flow_delivery *d, struct rpcrdma_path *path
  * in *path, by d->rare->recovery. */
 void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,
                          bool response);
+
+/* A response came out of order: its receiver asks for it again, as if it had been lost. */
+void transmission_responded_late(struct rare *rare, int64_t time_ns);
 
 /* response_gaps.c: notes one; whether this response was in one, and has not come since; it came. */
 void response_gap_add(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,

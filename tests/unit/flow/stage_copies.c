@@ -229,6 +229,33 @@ static void test_response_late(void **state)
     assert_int_equal(path_to(back)->duplicated, 1);
 }
 
+/* It is asked for again as a later one came, and comes late, before that or behind it: it was not
+ * lost. Where it does not come until it was asked for, it was. */
+static void test_asked_for_late(void **state)
+{
+    enum { LATE = MANY - 3, REST = 3 };
+    enum { BEFORE, AFTER, NEVER };
+
+    for (int when = BEFORE; when <= NEVER; when++) {
+        read_request(0, MANY);
+        for (uint32_t at = 0; at < MANY - 1; at++)
+            if (at != LATE)
+                response(at, (uint16_t)(at + 1));
+        if (when == BEFORE)
+            response(LATE, LATE + 1);
+        read_request(LATE, REST);
+        if (when == AFTER)
+            response(LATE, LATE + 1);
+        for (uint32_t at = LATE; at < MANY; at++)
+            response(at, (uint16_t)(at + REST + 1));
+        assert_int_equal(path_to(d)->asked_again, 1);
+        assert_int_equal(path_to(d)->asked_late, when != NEVER);
+        assert_int_equal(path_to(back)->reordered, when != NEVER);
+        delivery_end(NULL);
+        assert_int_equal(begin(state), 0);
+    }
+}
+
 /* What came between two that are missing is there twice; these come late. */
 static void test_copy_between_gaps(void **state)
 {
@@ -405,6 +432,7 @@ int main(void)
         TEST(test_tcp),
         TEST(test_read_again),
         TEST(test_response_late),
+        TEST(test_asked_for_late),
         TEST(test_read_late),
         TEST(test_tcp_not_counted),
 
