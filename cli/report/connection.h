@@ -51,6 +51,7 @@ enum {
 /* Times are no int. */
 #define REPORT_SLOW_ACK_NS INT64_C(2000000)  /* where the quickest take that, there is a delay */
 #define REPORT_LONG_ACK_NS INT64_C(20000000) /* where most take that, too */
+#define REPORT_RUN_ACK_NS INT64_C(5000000)   /* where many in a row take that: it became so */
 #define REPORT_SILENT_NS INT64_C(1000000000) /* from the last packet on: it is told */
 /* What is lost before the place of capture shows as time alone. It may be, so long before and after
  * what shows otherwise. */
@@ -293,7 +294,10 @@ struct report_limited {
     struct report_periods when;
 };
 
-/* Acks by an end one after the other, each of REPORT_LONG_ACK_NS and more. */
+/* How long each of them took at least: REPORT_RUN_ACK_NS, REPORT_LONG_ACK_NS. */
+enum { REPORT_RUN_SLOW, REPORT_RUN_LONG, REPORT_RUNS };
+
+/* Acks by an end one after the other, each of that and more. */
 struct report_slow_run {
     uint64_t acks;
     int64_t since_ns, until_ns, ns; /* ns: of all */
@@ -313,7 +317,8 @@ struct report_pauses {
 struct report_detail {
     int64_t read_until_ns; /* when data that the server reads passed last, of RPCs with a Reply */
     struct latency acks, client_answers;
-    struct report_slow_run slow_now[2], slow_longest[2]; /* of the client, the server */
+    /* of the client, the server */
+    struct report_slow_run slow_now[2][REPORT_RUNS], slow_longest[2][REPORT_RUNS];
     struct report_pauses pauses;
     struct report_moved moved[2]; /* towards the client, the server; ... */
     /* ... RPCs one after the other, each of them slow by itself, so far; and such times before */
@@ -394,7 +399,7 @@ struct report_connection {
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
     struct latency acks;                  /* how long Acks of the client's Calls took */
     struct latency client_answers;        /* see report_ack_time */
-    struct report_slow_run slow_acks[2];  /* the longest, of the client, the server */
+    struct report_slow_run slow_acks[2][REPORT_RUNS]; /* the longest, of the client, the server */
     struct report_acks brief_acks[2];     /* or these, where there was no room */
     struct report_moved moved[2];         /* towards the client, the server */
     struct report_limited limited[2];     /* of slow ones alone; 0 times: or there was no room */

@@ -104,6 +104,22 @@ class Time(CommandTest):
                 self.assertIn('for 12.0 s: each of 80 Acks of Calls took 20 ms and more then (mean 150.0 ms)', cause['text'])
                 self.assertEqual(cause['cost_ns'] // (1000 * MS), 12)
 
+    def test_it_became_longer_for_a_while(self):
+        """By less than that: more of them in a row, all of 5 ms and more."""
+        for n, way, quick, expected in ((60, 12 * MS, 0, [('delay', 60)]), (60, 4 * MS, 0, []), (40, 12 * MS, 0, []), (60, 12 * MS, 1, [])):
+            def say(c, _, n=n, way=way, quick=quick):
+                for _ in range(60):
+                    self.rpc(c)
+                for at in range(n):
+                    self.rpc(c, 0 if quick and at == n // 2 else way)
+                    c.clock.now += 200 * MS
+                for _ in range(60):
+                    self.rpc(c)
+            found = self.causes(say)
+            self.assertEqual([(cause['cause'], cause['rpcs']) for cause in found], expected, (n, way, quick))
+            for cause in found:
+                self.assertIn('each of 60 Acks of Calls took 5 ms and more then (mean 12.0 ms)', cause['text'])
+
     def test_timer_shorter_than_the_way(self):
         """A Call is acknowledged at once where it was captured, and comes again 73 ms later: with 150 ms from there to the
         client and back its Ack cannot have come to it by then; with 1 ms, it was lost."""

@@ -9,7 +9,7 @@
 #include "plural.h"
 #include "times.h"
 
-enum { LEAST_ACKS = 20 };
+enum { LEAST_ACKS = 20, MANY_ACKS = 50 };
 
 static bool is_tcp(const struct report_connection *c)
 {
@@ -62,21 +62,26 @@ static void delayed_by(struct report *r, const struct report_connection *c, bool
              "a host that is slow to acknowledge looks the same; capture at the other end, too");
 }
 
+static bool lasted(const struct report_slow_run *run, unsigned acks)
+{
+    return run->acks >= acks && time_less(run->until_ns, run->since_ns) >= REPORT_A_WHILE_NS;
+}
+
 static bool became_long(const struct report_connection *c, bool server)
 {
-    const struct report_slow_run *slow = &c->slow_acks[server];
-
-    return slow->acks >= LEAST_ACKS &&
-           time_less(slow->until_ns, slow->since_ns) >= REPORT_A_WHILE_NS;
+    return lasted(&c->slow_acks[server][REPORT_RUN_LONG], LEAST_ACKS);
 }
 
 static void delayed_for_a_while(struct report *r, const struct report_connection *c, bool server,
                                 const char *of)
 {
-    const struct report_slow_run *slow = &c->slow_acks[server];
+    const struct report_slow_run *runs = c->slow_acks[server];
+    bool slower = became_long(c, server);
+    const struct report_slow_run *slow = &runs[slower ? REPORT_RUN_LONG : REPORT_RUN_SLOW];
     struct report_cause *cause;
 
-    if (!became_long(c, server))
+    /* TCP delays acknowledgements by up to that */
+    if (!slower && ((is_tcp(c) && !server) || !lasted(slow, MANY_ACKS)))
         return;
     cause = report_cause_add(r, CAUSE_DELAY, CONFIDENCE_MEDIUM);
     cause->of_server = server;
@@ -84,12 +89,12 @@ static void delayed_for_a_while(struct report *r, const struct report_connection
     cause->time_ns = slow->ns;
     snprintf(cause->text, sizeof(cause->text),
              "Connection %u was delayed%s from %.3f s into the capture on, for %.1f s: each of "
-             "%" PRIu64 " %s took 20 ms and more then (mean %.1f ms), and every %s takes that long "
+             "%" PRIu64 " %s took %d ms and more then (mean %.1f ms), and every %s takes that long "
              "more.",
              (unsigned)c->pub.number, server ? "" : " on the client's side of the capture",
              report_seconds(time_less(slow->since_ns, r->pipeline->clock.start_ns)),
              report_seconds(time_less(slow->until_ns, slow->since_ns)), slow->acks, of,
-             report_ms(slow->ns / (int64_t)slow->acks), server ? "answer" : "RPC");
+             slower ? 20 : 5, report_ms(slow->ns / (int64_t)slow->acks), server ? "answer" : "RPC");
     snprintf(cause->against, sizeof(cause->against),
              "a host that is slow to acknowledge looks the same; capture at the other end, too");
 }

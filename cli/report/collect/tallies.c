@@ -124,12 +124,10 @@ static struct report_moved *moved_of(struct report *r, struct report_tally *t)
 }
 
 /* The way may have become long while it was captured. */
-static void note_slow_ack(struct report_detail *detail, bool server, int64_t now_ns, int64_t ns)
+static void note_slow_ack(struct report_slow_run *run, struct report_slow_run *longest, bool slow,
+                          int64_t now_ns, int64_t ns)
 {
-    struct report_slow_run *run = &detail->slow_now[server],
-                           *longest = &detail->slow_longest[server];
-
-    if (ns < REPORT_LONG_ACK_NS) {
+    if (!slow) {
         run->acks = 0;
         return;
     }
@@ -141,14 +139,24 @@ static void note_slow_ack(struct report_detail *detail, bool server, int64_t now
         *longest = *run;
 }
 
+static void note_slow_acks(struct report_slow_run *runs, struct report_slow_run *longest,
+                           int64_t now_ns, int64_t ns)
+{
+    note_slow_ack(&runs[REPORT_RUN_SLOW], &longest[REPORT_RUN_SLOW], ns >= REPORT_RUN_ACK_NS,
+                  now_ns, ns);
+    note_slow_ack(&runs[REPORT_RUN_LONG], &longest[REPORT_RUN_LONG], ns >= REPORT_LONG_ACK_NS,
+                  now_ns, ns);
+}
+
 void report_ack(struct report *r, struct report_tally *t, bool server, int64_t ns)
 {
     struct report_detail *detail = report_detail(r, t);
 
     if (detail) {
         latency_add(server ? &detail->acks : &detail->client_answers, ns);
-        if (ns >= REPORT_LONG_ACK_NS || detail->slow_now[server].acks > 0)
-            note_slow_ack(detail, server, report_now_ns(r), ns);
+        if (ns >= REPORT_RUN_ACK_NS || detail->slow_now[server][REPORT_RUN_SLOW].acks > 0)
+            note_slow_acks(detail->slow_now[server], detail->slow_longest[server], report_now_ns(r),
+                           ns);
     } else {
         struct report_acks *acks = &t->acks[server];
 
