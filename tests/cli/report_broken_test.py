@@ -6,6 +6,7 @@ import unittest
 from conversation import ConversationTest
 import cm
 import rule_talk
+import rules_transport
 
 MS, SECOND = 10**6, 10**9
 
@@ -114,6 +115,39 @@ class Broken(ConversationTest):
                 c.clock.now += 50 * MS
         for alike in (False, True):
             self.assertEqual(self.report(lambda c, _, alike=alike: talk(c, alike))['causes'], [])
+
+
+class OutOfOrder(ConversationTest):
+    def test_until_it_gave_up(self):
+        """Two Calls pass in the other order. Then eight come again in the reverse order each time, and the server takes one of them and
+        asks for the next one, until the client gives up. Where it asks no more after a third of that time, the path may be down."""
+        for asked in (6, 2):
+            def talk(c, _, asked=asked):
+                c.null()
+                xids = [c.call(rule_talk.NULL) for _ in range(2)]
+                first, _, second, ack = rules_transport.take(c, 4)
+                c.packets += [one._replace(time_ns=c.clock.tick()) for one in (second, first, ack)]
+                for xid in xids:
+                    c.reply(xid)
+                psn = c.client.psn
+                xids = [c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE) for _ in range(8)]
+                calls = rules_transport.take(c, 16)[::2]
+                c.packets += calls
+                for n in range(6):
+                    c.clock.now += 2 * SECOND
+                    c.packets += [call._replace(time_ns=c.clock.tick()) for call in reversed(calls[min(n, asked):])]
+                    if n < asked:
+                        rules_transport.nak(c, c.server, psn + n, rules_transport.SEQUENCE_ERROR)
+                c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+                again = c.beside(2)
+                for xid in xids:
+                    again.reply(again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
+            with self.subTest(asked=asked):
+                causes = {one['cause']: one for one in self.report(talk)['causes']}
+                self.assertEqual(set(causes), {'connection-failed', 'reordered'})
+                text = causes['connection-failed']['text']
+                self.assertEqual('What was sent to the server came out of order, also what its Naks asked for' in text, asked == 6, text)
+                self.assertEqual('the path was not down' in text, asked == 6, text)
 
 
 if __name__ == '__main__':

@@ -84,6 +84,14 @@ void report_tell_silence(const struct report *r, const struct report_connection 
         tell_given_up(r, c, gave_up, text, size);
         return;
     }
+    if (c && report_out_of_order(c) >= 0) {
+        snprintf(
+            text, size,
+            " What was sent to the %s came out of order, also what its Naks asked for, until its "
+            "sender gave up.",
+            end_name(c, report_out_of_order(c)));
+        return;
+    }
     for (int end = 0; c && end < 2 && !text[0]; end++) {
         int64_t ns;
 

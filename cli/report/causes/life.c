@@ -191,6 +191,8 @@ static const char *reason(const struct failure *f, const struct report_connectio
     if (!f->heard && report_ended_by_holder(f->from))
         return " The server's host had acknowledged all that was sent to it, and ended the "
                "connection: the path was not down.";
+    if (!f->heard && report_out_of_order(f->from) >= 0)
+        return " The path was not down.";
     one_way = f->heard ? NULL : one_way_down(f->from);
     if (one_way)
         return one_way;

@@ -49,6 +49,9 @@ void causes_of_lost(struct report *r, const struct report_connection *c);
  * sentence; "": neither is known not to have. c: may be NULL. beside: so many others were answered
  * meanwhile */
 enum { REPORT_SILENCE_ROOM = 320 };
+/* path.c: an end answered nothing more at the end of it as all came out of order, and it asked for
+ * it anew; -1: none. */
+int report_out_of_order(const struct report_connection *c);
 void report_tell_silence(const struct report *r, const struct report_connection *c, guint beside,
                          char *text, size_t size);
 

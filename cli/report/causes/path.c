@@ -66,6 +66,24 @@ static bool asked_in_disorder(const struct rpcrdma_path *back)
     return back->asked_again > 0 && back->asked_late * FEW >= back->asked_again * (FEW - 1);
 }
 
+/* It asked for half of that time or more, a second at least. */
+static bool asked_until_the_end(const struct report_connection *c, int end)
+{
+    const struct rpcrdma_silence *silence = &c->pub.life.silence[end];
+    int64_t asked_ns = time_less(silence->naked_ns, silence->since_ns);
+
+    return silence->transmissions >= REPORT_RETRIES && asked_ns >= SECOND &&
+           asked_ns >= time_less(c->pub.last_time_ns, silence->naked_ns);
+}
+
+int report_out_of_order(const struct report_connection *c)
+{
+    for (int end = 0; end < 2; end++)
+        if (only_disorder(&c->path[end]) && asked_until_the_end(c, end))
+            return end;
+    return -1;
+}
+
 /* What came the other way, and what was lost of what it asked for. */
 static struct rpcrdma_path way_back(const struct rpcrdma_path *path)
 {

@@ -288,6 +288,8 @@ void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence
     const struct transmission *t = unanswered(d), *oldest = transmission_pending(d);
 
     *silence = (struct rpcrdma_silence){.heard_ns = d->answered_ns};
+    if (d->rare && d->rare->path.naks[RPCRDMA_NAK_PSN_SEQUENCE] > 0 && !d->not_ready)
+        silence->naked_ns = d->rare->nak_ns;
     if (in_vain_since(d, oldest)) {
         silence->transmissions = silence->in_vain = d->rare->served_again.times;
         silence->since_ns = d->rare->served_again.since_ns;
