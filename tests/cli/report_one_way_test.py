@@ -270,6 +270,23 @@ class OneWay(ConversationTest):
             self.assertIn(want, [(one['cause'], one['confidence']) for one in causes], causes)
             self.assertNotIn(('connection-failed', 'high'), [(one['cause'], one['confidence']) for one in causes])
 
+    def test_again_at_once(self):
+        """A Call comes again within milliseconds, before any timer ends, and no answer was captured: that cost nothing. After a second,
+        or three times, it did."""
+        for wait_ms, times, causes in ((7, 1, []), (1000, 1, ['lost-to-server']), (7, 3, ['lost-to-server'])):
+            def talk(c, _, wait_ms=wait_ms, times=times):
+                for number in range(8):
+                    c.null()
+                    if number % 2 and number <= 2 * times:
+                        call = c.packets[-4]
+                        c.clock.now += wait_ms * 10**6
+                        c.packets.append(call._replace(time_ns=c.clock.tick()))
+                c.packets[:] = [packet for packet in c.packets if roce_source(packet) == rule_talk.CLIENT]
+            path = os.path.join(self.folder, 'at_once.pcap')
+            rules.write(path, talk, True)
+            found = [one['cause'] for one in json.loads(self.run_command('report', '--json', path))['causes']]
+            self.assertEqual([one for one in found if one != 'capture-incomplete'], causes, (wait_ms, times))
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -148,8 +148,9 @@ class Unreachable(ConversationTest):
 class Neighbour(ConversationTest):
     """A host that does not know the other one's Ethernet address sends nothing, and asks for it (RFC 826)."""
 
-    def asks(self, times=6, answered=True, of=None, back=False, others=0, apart=SECOND):
-        """A Reply comes again and again for 6 s as its Acks do not leave the client, which asks meanwhile."""
+    def asks(self, times=6, answered=True, of=None, back=False, others=0, apart=SECOND, one_way=False):
+        """A Reply comes again and again for 6 s as its Acks do not leave the client, which asks meanwhile. one_way: what the client
+        sends else was not captured."""
         def arp(operation, sender, target, time_ns):
             ends = bytes(6) + sender + bytes(6) + target
             return c_packet._replace(data=b'\xff' * 6 + bytes(6) + b'\x08\x06' + bytes((0, 1, 8, 0, 6, 4, 0, operation)) + ends,
@@ -181,9 +182,17 @@ class Neighbour(ConversationTest):
             for _ in range(4):
                 c.null()
             c.talk.disconnect()
-        cause, = self.report(talk)['causes']
-        self.assertEqual(cause['cause'], 'lost-to-server')
+            if one_way:
+                c.packets[:] = [one for one in c.packets if one.data[12:14] == b'\x08\x06' or one.data[26:30] == server]
+        cause = self.report(talk)['causes'][0]
+        self.assertEqual(cause['cause'], 'lost-to-client' if one_way else 'lost-to-server')
         return cause
+
+    def test_one_direction(self):
+        """What is sent to the client may have come there: it cannot answer."""
+        cause = self.asks(one_way=True)
+        self.assertIn(' asked 6 times by ARP', cause['text'])
+        self.assertEqual(cause['confidence'], 'medium')
 
     def test_asks(self):
         for answered, confidence in ((True, 'high'), (False, 'medium')):
@@ -225,10 +234,12 @@ class Neighbour(ConversationTest):
         return cause
 
     def test_neighbor_discovery(self):
-        """So it is of IPv6 (RFC 4861), where a host may ask under its link-local address."""
-        for src, answered, confidence in (('fd00::1', True, 'high'), ('fd00::1', False, 'medium'), ('fe80::7', True, 'medium')):
-            cause = self.solicits(src, answered)
-            self.assertRegex(cause['text'], rf" {src} asked 6 times by IPv6's neighbor discovery for the Ethernet address of fd00::2, from frame "
+        """So it is of IPv6 (RFC 4861), where a host may ask under its link-local address. Where the server asks, what it answers is lost."""
+        client, server = 'fd00::2', 'fd00::1'
+        for src, target, answered, confidence in ((client, server, True, 'high'), (client, server, False, 'medium'),
+                                                  (server, client, True, 'medium'), ('fe80::7', client, True, 'medium')):
+            cause = self.solicits(src, answered, target)
+            self.assertRegex(cause['text'], rf" {src} asked 6 times by IPv6's neighbor discovery for the Ethernet address of {target}, from frame "
                              r'\d+ on, and got no answer for 5.0 s: what it has to send there waits for that.')
             self.assertEqual(cause['confidence'], confidence)
 

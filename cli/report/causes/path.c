@@ -238,6 +238,15 @@ static bool timer_too_short(const struct report_connection *c, bool to_server, u
     return waited_ns / 2 < time_times(report_ack_time(c, to_server, 50), (int64_t)timeouts);
 }
 
+/* RoCE: nothing that this end answers was captured, and what came again did so sooner than any
+ * timer ends: it cost nothing, and may have had a reason that was not captured. */
+static bool costs_nothing(const struct rpcrdma_path *a, const struct loss *loss)
+{
+    enum { FEW = 2 };
+
+    return !a->acknowledged && loss->timeouts <= FEW && loss->waited_ns < INT64_C(50000000);
+}
+
 /* Packets towards this end were lost: what was sent to it came again; or its own Read requests did,
  * though they were answered in part, as answers to it were lost. */
 static void lost(struct report *r, const struct report_connection *c, int end)
@@ -263,7 +272,8 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     if (loss.naks == 0 && back->asked_again == 0 &&
         ((report_gave_up(c) == end && a->lost == 0) || /* to `connection-failed`, too */
          (loss.timeouts == 0 && (!tcp || loss.own * 1000 <= a->packets)) ||
-         (!tcp && timer_too_short(c, server, loss.timeouts, loss.waited_ns))))
+         (!tcp &&
+          (costs_nothing(a, &loss) || timer_too_short(c, server, loss.timeouts, loss.waited_ns)))))
         return;
     cause = report_cause_add(r, lost_towards(known, server),
                              !known || loss.naks == 0 || !loss.gaps ? CONFIDENCE_MEDIUM

@@ -136,6 +136,23 @@ static bool asked_for(const struct rpcrdma_net_unresolved *one, const struct rep
            ns >= cause->time_ns / 2;
 }
 
+static bool is_lost(const struct report_cause *cause)
+{
+    return cause->id == CAUSE_LOST_TO_SERVER || cause->id == CAUSE_LOST_TO_CLIENT;
+}
+
+/* It is this way that was down, and not the other one or that end: what that end answered was
+ * captured, and who sends to it asked for its address. */
+static bool of_that_way(const struct rpcrdma_net_unresolved *one, const struct report_cause *cause)
+{
+    const struct report_connection *c = cause->of;
+    int server = report_server_end(&c->pub);
+    int end = cause->id == CAUSE_LOST_TO_SERVER ? server : 1 - server;
+
+    return c->path[end].acknowledged &&
+           memcmp(&one->of, &c->pub.end[end].address, sizeof(one->of)) == 0;
+}
+
 static void tell_asked(const struct report *r, const struct rpcrdma_net_unresolved *one,
                        struct report_cause *cause)
 {
@@ -150,7 +167,7 @@ static void tell_asked(const struct report *r, const struct rpcrdma_net_unresolv
              by, one->requests,
              one->of.family == RPCRDMA_ADDRESS_IPV6 ? "IPv6's neighbor discovery" : "ARP", of,
              one->first_frame, report_seconds(time_less(one->until_ns, one->since_ns)));
-    if (!one->answered || link_local(&one->by))
+    if (!one->answered || link_local(&one->by) || (is_lost(cause) && !of_that_way(one, cause)))
         return; /* answers may not be in the capture, or another host asked */
     make_sure_alone(r, one->of.family == RPCRDMA_ADDRESS_IPV6 ? "ICMPv6" : "ARP", one->since_ns,
                     one->until_ns, cause);
@@ -165,11 +182,6 @@ static void of_neighbours(const struct report *r, struct report_cause *cause)
             tell_asked(r, &others->unresolved[n], cause);
             break;
         }
-}
-
-static bool is_lost(const struct report_cause *cause)
-{
-    return cause->id == CAUSE_LOST_TO_SERVER || cause->id == CAUSE_LOST_TO_CLIENT;
 }
 
 /* Of several that say so: who said it most often. */
