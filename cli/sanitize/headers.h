@@ -59,7 +59,8 @@ enum sanitize_icrc { SANITIZE_ICRC_RIGHT, SANITIZE_ICRC_WRONG, SANITIZE_ICRC_DAM
 void sanitize_headers(struct sanitize_headers *headers, const struct sanitize_layout *layout,
                       uint8_t *data, uint32_t caplen, enum sanitize_icrc how);
 
-/* cm.c: a datagram to QP 1, from behind its DETH; caplen bytes of the MAD. False: not known. */
+/* sanitize_cm.c: a datagram to QP 1, from behind its DETH; caplen bytes of the MAD. False: not
+ * known. */
 bool sanitize_cm(struct sanitize_headers *headers, uint8_t *mad, size_t caplen);
 
 #endif

@@ -4,9 +4,9 @@
 
 /*
  * Packets in, sanitized packets out. The analyzer says what each packet carries: a message, whose
- * bytes message.h knows; file data, which becomes zeros; part of a long message, which is walked as
- * a whole and laid upon the packets that carried it. What has no such place becomes zeros, and what
- * cannot be read at all is not passed.
+ * bytes sanitize_message.h knows; file data, which becomes zeros; part of a long message, which is
+ * walked as a whole and laid upon the packets that carried it. What has no such place becomes
+ * zeros, and what cannot be read at all is not passed.
  */
 
 #include "analyzer/analyzer.h"

@@ -235,7 +235,7 @@ static void on_op(void *context, const struct rpcrdma_op *op)
     uint64_t sum = 0;
 
     MUST(op->frame >= 1 && op->frame <= seen->frame && op->caplen <= op->len);
-    MUST(op->frame >= seen->last[dir]); /* in each direction they never go back: net/tcp.h */
+    MUST(op->frame >= seen->last[dir]); /* in each direction they never go back: net/iwarp/tcp.h */
     seen->last[dir] = op->frame;
     seen->lost |= op->kind == RPCRDMA_OP_LOST;
     add(&sum, (uint64_t)op->kind << 32 | op->flags);

@@ -16,7 +16,7 @@ static void take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
 
     if (c->confirmed) {
         rpcrdma_stream_advance(tcp, c, true);
-        if (frame >= s->frame) { /* else what came behind it was given already: see net/tcp.h */
+        if (frame >= s->frame) { /* else what came behind it was given already: see tcp.h */
             s->frame = frame;
             s->time_ns = time_ns;
         }
