@@ -48,8 +48,10 @@ void rpc_sendings_note(struct flow_rpcs *rpcs, struct rpc_transaction *t, uint32
     t->pub.original_time_ns = before->first_time_ns;
     t->pub.previous_connection = before->connection;
     t->pub.retransmitted = true;
-    rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, t->pub.call_frame, NULL, before->connection,
-                    before->frame, 0);
+    rpc_add_finding(rpcs, t,
+                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_AGAIN,
+                                              .frame = t->pub.call_frame,
+                                              .arg = {before->connection, before->frame}});
 }
 
 void rpc_sendings_here(struct rpc_transaction *t, uint64_t frame)

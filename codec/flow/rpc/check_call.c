@@ -26,12 +26,6 @@ int64_t rpc_call_place(const struct rpc_transaction *t, uint32_t off)
                : -1;
 }
 
-static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
-                int64_t offset, uint64_t a, uint64_t b, uint64_t c)
-{
-    rpc_add_finding_at(rpcs, t, rule, t->pub.call_frame, offset, NULL, a, b, c);
-}
-
 /* Of the first Write chunk with segments that is one too many. */
 static int64_t surplus_write(const struct rpc_chunk_map *map, uint32_t allowed)
 {
@@ -72,8 +66,9 @@ static void check_room(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         (map && map->has_reply && map->reply.length >= rest + RPC_HEADER) ||
         rpcrdma_threshold_assumed(pub, 0) || rpcrdma_threshold_assumed(pub, 1))
         return;
-    add(rpcs, t, RPCRDMA_RULE_REPLY_UNPROVIDED, rpc_call_place(t, t->ddp.count_off), rest,
-        inline_room, 0);
+    rpc_add_call_finding(rpcs, t, rpc_call_place(t, t->ddp.count_off),
+                         &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_REPLY_UNPROVIDED,
+                                                   .arg = {rest, inline_room}});
 }
 
 static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)
@@ -83,19 +78,24 @@ static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     if (t->chunk_map && t->rpc.gss_service >= RPCRDMA_GSS_INTEGRITY && t->rpc.gss_procedure == 0 &&
         (t->chunk_map->n_reads > 0 || writes > 0))
-        add(rpcs, t, RPCRDMA_RULE_REDUCED_PROTECTED, first_chunk(t->chunk_map), t->rpc.gss_service,
-            0, 0);
+        rpc_add_call_finding(rpcs, t, first_chunk(t->chunk_map),
+                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_REDUCED_PROTECTED,
+                                                       .arg = {t->rpc.gss_service}});
     if (!ddp->known)
         return;
     if (ddp->ineligible && t->chunk_map && ddp->which < t->chunk_map->n_reads)
-        add(rpcs, t, RPCRDMA_RULE_ARG_NOT_ELIGIBLE, t->chunk_map->reads[ddp->which].off,
-            t->chunk_map->reads[ddp->which].position, 0, 0);
+        rpc_add_call_finding(
+            rpcs, t, t->chunk_map->reads[ddp->which].off,
+            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_ARG_NOT_ELIGIBLE,
+                                      .arg = {t->chunk_map->reads[ddp->which].position}});
     if (writes > items && items == 0)
-        add(rpcs, t, RPCRDMA_RULE_WRITE_CHUNK_UNNEEDED, surplus_write(t->chunk_map, 0), writes, 0,
-            0);
+        rpc_add_call_finding(
+            rpcs, t, surplus_write(t->chunk_map, 0),
+            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_WRITE_CHUNK_UNNEEDED, .arg = {writes}});
     else if (writes > items)
-        add(rpcs, t, RPCRDMA_RULE_WRITE_CHUNKS_BEYOND, surplus_write(t->chunk_map, items), writes,
-            items, 0);
+        rpc_add_call_finding(rpcs, t, surplus_write(t->chunk_map, items),
+                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_WRITE_CHUNKS_BEYOND,
+                                                       .arg = {writes, items}});
     check_room(rpcs, t);
 }
 
@@ -106,11 +106,15 @@ void rpc_check_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (t->chunk_map || t->ddp.read_bytes > 0)
         check_chunks(rpcs, t);
     if (t->ddp.no_sequence)
-        add(rpcs, t, RPCRDMA_RULE_COMPOUND_NO_SEQUENCE, rpc_call_place(t, ddp->first_off),
-            t->pub.operations[0], 0, 0);
+        rpc_add_call_finding(rpcs, t, rpc_call_place(t, ddp->first_off),
+                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_COMPOUND_NO_SEQUENCE,
+                                                       .arg = {t->pub.operations[0]}});
     if (ddp->undefined)
-        add(rpcs, t, RPCRDMA_RULE_COMPOUND_OPERATION, rpc_call_place(t, ddp->undefined_off),
-            t->pub.operations[t->pub.n_operations - 1], t->pub.n_operations, ddp->operations);
+        rpc_add_call_finding(
+            rpcs, t, rpc_call_place(t, ddp->undefined_off),
+            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_COMPOUND_OPERATION,
+                                      .arg = {t->pub.operations[t->pub.n_operations - 1],
+                                              t->pub.n_operations, ddp->operations}});
     rpc_slot_call(rpcs, t);
 }
 
@@ -127,8 +131,10 @@ void rpc_check_invalidate(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 {
     if (t->has_call && !t->malformed && !t->no_length && !(t->chunk_map && t->chunk_map->cut) &&
         !offers(t->chunk_map, send->invalidate))
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_INVALIDATE_UNOFFERED, send->frame, NULL,
-                        send->invalidate, 0, 0);
+        rpc_add_finding(rpcs, t,
+                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_INVALIDATE_UNOFFERED,
+                                                  .frame = send->frame,
+                                                  .arg = {send->invalidate}});
 }
 
 void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t)
@@ -138,9 +144,14 @@ void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (!t->has_call || !flow_conn_saw_all(t->conn))
         return;
     if (t->malformed && !t->too_short)
-        add(rpcs, t, RPCRDMA_RULE_MALFORMED_UNANSWERED, -1, 0, 0, 0);
+        rpc_add_call_finding(rpcs, t, -1,
+                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MALFORMED_UNANSWERED});
     else if (!t->malformed && c &&
              c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns > STUCK_NS)
-        add(rpcs, t, RPCRDMA_RULE_RPC_STUCK, -1,
-            (uint64_t)(c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns) / 1000000000, 0, 0);
+        rpc_add_call_finding(
+            rpcs, t, -1,
+            &(struct rpcrdma_finding){
+                .rule = RPCRDMA_RULE_RPC_STUCK,
+                .arg = {(uint64_t)(c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns) /
+                        1000000000}});
 }

@@ -173,6 +173,9 @@ void rpc_check_before_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         c->astray.address - region->offset >= region->length)
         return;
     c->astray_reported = true;
-    rpc_add_finding(rpcs, t, RPCRDMA_RULE_RDMA_BEFORE_CALL, c->astray.frame, what(&c->astray),
-                    region->handle, 0, 0);
+    rpc_add_finding(rpcs, t,
+                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RDMA_BEFORE_CALL,
+                                              .frame = c->astray.frame,
+                                              .arg = {region->handle},
+                                              .what = what(&c->astray)});
 }

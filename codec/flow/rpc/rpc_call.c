@@ -17,7 +17,10 @@ static void add_outstanding(struct flow_rpcs *rpcs, struct rpc_transaction *t, u
                             uint64_t first)
 {
     if (!flow_conn_lacks(t->conn, 1 - t->pub.caller_end))
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, frame, NULL, t->pub.xid, first, 0);
+        rpc_add_finding(rpcs, t,
+                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_XID_OUTSTANDING,
+                                                  .frame = frame,
+                                                  .arg = {t->pub.xid, first}});
 }
 
 struct rpc_transaction *rpc_call_begin(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
@@ -57,8 +60,11 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
         /* the same transaction, from its first sending on */
         t->pub.retransmitted = true;
         rpc_sendings_here(t, m->send->frame);
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL,
-                        flow_conn_public_const(conn)->number, t->pub.call_frame, 0);
+        rpc_add_finding(rpcs, t,
+                        &(struct rpcrdma_finding){
+                            .rule = RPCRDMA_RULE_RPC_AGAIN,
+                            .frame = m->send->frame,
+                            .arg = {flow_conn_public_const(conn)->number, t->pub.call_frame}});
         add_outstanding(rpcs, t, m->send->frame, t->pub.call_frame);
         rpc_parts_free(rpcs, &t->parts);
         rpc_forget_reads(t);

@@ -292,12 +292,15 @@ struct rpc_conn *rpc_of(const struct flow_conn *conn);
 struct rpc_conn *rpc_conn_get(struct flow_rpcs *rpcs, struct flow_conn *conn);
 /* As the sink gets it: its connection, direction and findings are set. */
 struct rpcrdma_transaction *rpc_public_of(struct rpc_transaction *t);
-void rpc_add_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
-                     uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c);
-/* The same with its place in the message of that frame; -1: none. */
-void rpc_add_finding_at(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                        enum rpcrdma_rule_id rule, uint64_t frame, int64_t offset, const char *what,
-                        uint64_t a, uint64_t b, uint64_t c);
+/* A copy of the finding, without a place in a message: its offset is not looked at. */
+void rpc_add_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                     const struct rpcrdma_finding *finding);
+/* With its place, in bytes, in the message of its frame; -1: none. */
+void rpc_add_finding_at(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t offset,
+                        const struct rpcrdma_finding *finding);
+/* The same of the Call's message: its frame is not looked at. */
+void rpc_add_call_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t offset,
+                          const struct rpcrdma_finding *finding);
 void rpc_hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_unhold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_forget_reads(struct rpc_transaction *t);

@@ -114,12 +114,6 @@ void rpc_session_together(struct flow_rpcs *rpcs, const struct rpc_transaction *
         session->server = (struct rpcrdma_address){0};
 }
 
-static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
-                int64_t offset, uint64_t a, uint64_t b)
-{
-    rpc_add_finding_at(rpcs, t, rule, t->pub.call_frame, offset, NULL, a, b, 0);
-}
-
 /* The connection belongs to the session's from here on. */
 static void carry(struct flow_rpcs *rpcs, struct rpc_session *session, struct flow_conn *conn)
 {
@@ -202,11 +196,15 @@ void rpc_session_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         return;
     channel = &session->channel[back];
     if (t->pub.call_length > channel->request_size)
-        add(rpcs, t, RPCRDMA_RULE_SESSION_REQUEST_SIZE, -1, t->pub.call_length,
-            channel->request_size);
+        rpc_add_call_finding(
+            rpcs, t, -1,
+            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_SESSION_REQUEST_SIZE,
+                                      .arg = {t->pub.call_length, channel->request_size}});
     if (ddp->operations > channel->operations)
-        add(rpcs, t, RPCRDMA_RULE_SESSION_OPERATIONS, rpc_call_place(t, ddp->first_off - 4),
-            ddp->operations, channel->operations);
+        rpc_add_call_finding(
+            rpcs, t, rpc_call_place(t, ddp->first_off - 4),
+            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_SESSION_OPERATIONS,
+                                      .arg = {ddp->operations, channel->operations}});
 }
 
 void rpc_session_reply_size(struct flow_rpcs *rpcs, struct rpc_transaction *t)
@@ -215,8 +213,10 @@ void rpc_session_reply_size(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     uint32_t most = session ? session->channel[t->pub.callback].reply_size : 0;
 
     if (most > 0 && t->pub.reply_length > most)
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_SESSION_REPLY_SIZE, t->pub.reply_frame, NULL,
-                        t->pub.reply_length, most, 0);
+        rpc_add_finding(rpcs, t,
+                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_SESSION_REPLY_SIZE,
+                                                  .frame = t->pub.reply_frame,
+                                                  .arg = {t->pub.reply_length, most}});
 }
 
 /* channel_attrs4 */

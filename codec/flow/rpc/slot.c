@@ -124,8 +124,9 @@ static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     }
     t->slot_place = rpc_call_place(t, ddp->slot_off);
     if (ddp->slot > ddp->highest)
-        rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_SLOT_BEYOND, t->pub.call_frame, t->slot_place,
-                           NULL, ddp->slot, ddp->highest, 0);
+        rpc_add_call_finding(rpcs, t, t->slot_place,
+                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_SLOT_BEYOND,
+                                                       .arg = {ddp->slot, ddp->highest}});
     if (slot) {
         follow(slot, t);
         over_ns = slot->before.over_ns;
@@ -164,13 +165,20 @@ void rpc_slot_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         use(rpcs, t);
 }
 
-/* The number is the word before the slot's. */
-enum { SEQUENCE = 4 };
+/* What a Call breaks of its slot's rules. */
+struct slot_rule {
+    enum rpcrdma_rule_id sure, unsure;
+    int64_t before; /* the slot's number: in bytes, how far before it what is wrong stands */
+};
+static const struct slot_rule in_use = {RPCRDMA_RULE_SLOT_IN_USE, RPCRDMA_RULE_SLOT_IN_USE_UNSURE,
+                                        0};
+/* sa_sequenceid is the word before sa_slotid (RFC 8881 section 18.46.1) */
+static const struct slot_rule sequence = {RPCRDMA_RULE_SLOT_SEQUENCE,
+                                          RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE, 4};
 
-/* before: how far before the slot's number what is wrong stands. */
+/* a, b: what the rule's text has behind the slot's number. */
 static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sure,
-                enum rpcrdma_rule_id rule, enum rpcrdma_rule_id unsure, int64_t before, uint64_t a,
-                uint64_t b, uint64_t c)
+                const struct slot_rule *rule, uint64_t a, uint64_t b)
 {
     struct rpc_conn *conn = rpc_of(t->conn);
 
@@ -178,8 +186,14 @@ static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sure,
         return;
     if (!sure)
         conn->slot_reported = true;
-    rpc_add_finding_at(rpcs, t, sure ? rule : unsure, t->pub.call_frame,
-                       t->slot_place < 0 ? -1 : t->slot_place - before, NULL, a, b, c);
+    rpc_add_call_finding(rpcs, t, t->slot_place < 0 ? -1 : t->slot_place - rule->before,
+                         &(struct rpcrdma_finding){.rule = sure ? rule->sure : rule->unsure,
+                                                   .arg = {t->ddp.slot, a, b}});
+}
+
+static void add_sequence(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sure)
+{
+    add(rpcs, t, sure, &sequence, t->ddp.seqid, t->slot_before);
 }
 
 /* When the Call was sent: neither by the order of the capture nor by its clock was it over. */
@@ -214,20 +228,16 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         still_in_use(&slot->before, t) && !may_be_free(&slot->before, t))
         add(rpcs, t,
             whole || (slot->before.conn == slot->last.conn && rpc_session_followed(t->conn)),
-            RPCRDMA_RULE_SLOT_IN_USE, RPCRDMA_RULE_SLOT_IN_USE_UNSURE, 0, ddp->slot,
-            slot->before.frame, 0);
+            &in_use, slot->before.frame, 0);
     if (t->slot_doubt & RPC_SLOT_APART && refused) {
         rpc_session_together(rpcs, t);
         if (t->slot_before != 0)
-            add(rpcs, t, true, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE,
-                SEQUENCE, ddp->slot, ddp->seqid, t->slot_before);
+            add_sequence(rpcs, t, true);
     }
     if (t->slot_doubt & RPC_SLOT_BACK && sure)
-        add(rpcs, t, true, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE, SEQUENCE,
-            ddp->slot, ddp->seqid, t->slot_before);
+        add_sequence(rpcs, t, true);
     if (t->slot_doubt & RPC_SLOT_SEQUENCE && known && !was_seen(slot, ddp->seqid - 1))
-        add(rpcs, t, sure && !taken, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE,
-            SEQUENCE, ddp->slot, ddp->seqid, t->slot_before);
+        add_sequence(rpcs, t, sure && !taken);
     /* the Responder took a number that does not follow on what was seen: what it does follow on
      * came over other connections, most likely, and so will more */
     if (taken && known && t->slot_doubt & (RPC_SLOT_SEQUENCE | RPC_SLOT_BEGUN) &&
@@ -235,8 +245,9 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         rpc_session_elsewhere(rpcs, t);
     if (t->slot_doubt & RPC_SLOT_BEYOND && rpc_session_beyond(rpcs, t, &slots) &&
         (t->slot_status == NFS4ERR_BADSLOT || sure))
-        rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_SESSION_SLOT, t->pub.call_frame, t->slot_place,
-                           NULL, ddp->slot, slots, 0);
+        rpc_add_call_finding(rpcs, t, t->slot_place,
+                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_SESSION_SLOT,
+                                                       .arg = {ddp->slot, slots}});
 }
 
 static void over(struct rpc_slot_request *request, uint64_t frame, int64_t time_ns)

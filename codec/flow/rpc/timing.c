@@ -538,16 +538,23 @@ void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     if (reply->state == RPCRDMA_NOT_DELIVERED)
         rpc_add_finding(rpcs, t,
-                        tcp ? RPCRDMA_RULE_REPLY_UNDELIVERED_TCP : RPCRDMA_RULE_REPLY_UNDELIVERED,
-                        reply->last_frame, NULL, reply->transmissions, 0, 0);
+                        &(struct rpcrdma_finding){.rule = tcp ? RPCRDMA_RULE_REPLY_UNDELIVERED_TCP
+                                                              : RPCRDMA_RULE_REPLY_UNDELIVERED,
+                                                  .frame = reply->last_frame,
+                                                  .arg = {reply->transmissions}});
     if (!t->has_call || pub->reply_frame != 0)
         return;
     if (call->state == RPCRDMA_DELIVERED)
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_CALL_HELD, pub->call_frame, NULL, call->frame, 0, 0);
+        rpc_add_finding(rpcs, t,
+                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_CALL_HELD,
+                                                  .frame = pub->call_frame,
+                                                  .arg = {call->frame}});
     else if (call->state == RPCRDMA_NOT_DELIVERED)
         rpc_add_finding(rpcs, t,
-                        tcp ? RPCRDMA_RULE_CALL_UNDELIVERED_TCP : RPCRDMA_RULE_CALL_UNDELIVERED,
-                        call->last_frame, NULL, call->transmissions, 0, 0);
+                        &(struct rpcrdma_finding){.rule = tcp ? RPCRDMA_RULE_CALL_UNDELIVERED_TCP
+                                                              : RPCRDMA_RULE_CALL_UNDELIVERED,
+                                                  .frame = call->last_frame,
+                                                  .arg = {call->transmissions}});
 }
 
 void rpc_timing_transmissions(struct rpc_transaction *t)
