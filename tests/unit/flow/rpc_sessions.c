@@ -214,6 +214,27 @@ static void reply_behind_the_next_call(void **state)
     }
 }
 
+/* A number wraps to 0, and the slot does not begin anew at the 1 behind that: a Call that is sent
+ * while the one before it is not answered is told. The last of a slot's numbers are known across
+ * the wrap, too. */
+static void numbers_that_wrap(void **state)
+{
+    const uint8_t name[NAME] = {3};
+    struct rpc_header h;
+
+    (void)state;
+    create(name, 1 << 20);
+    assert_int_equal(sequence(name, UINT32_MAX - 1, 0, 0)->n_rules, 0);
+    assert_int_equal(sequence(name, UINT32_MAX, 0, 0)->n_rules, 0);
+    put_sequence(name, 0, 0, 0);
+    rpc_header_init(&h, xid, MSG);
+    rpc_send(&rig, true, &h, part.data, part.n);
+    assert_true(told(sequence(name, 1, 0, 0), RPCRDMA_RULE_SLOT_IN_USE));
+    assert_true(told(sequence(name, UINT32_MAX, 0, MISORDERED), RPCRDMA_RULE_SLOT_SEQUENCE));
+    assert_int_equal(sequence(name, 2, 0, 0)->n_rules, 0);
+    assert_true(told(sequence(name, 4, 0, MISORDERED), RPCRDMA_RULE_SLOT_SEQUENCE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +245,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_name_that_an_older_session_has, setup, teardown),
         cmocka_unit_test_setup_teardown(another_address_that_refuses, setup, teardown),
         cmocka_unit_test_setup_teardown(reply_behind_the_next_call, setup, teardown),
+        cmocka_unit_test_setup_teardown(numbers_that_wrap, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

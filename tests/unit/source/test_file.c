@@ -244,6 +244,45 @@ static void test_option_over_the_end(void **state)
     }
 }
 
+/* ERF: an extension header that ends with its record, of which nothing else was captured, counts in
+ * the length on the wire like any other; one that the record has no room for does not. */
+static void test_erf_extension_header_at_the_end(void **state)
+{
+    static const struct {
+        uint16_t record;
+        uint8_t type;
+        uint32_t len;
+    } cases[] = {
+        {16, 2, 16 + 2 + 1000},
+        {24, 0x80 | 2, 24 + 2 + 1000},
+        {23, 0x80 | 2, 16 + 2 + 1000},
+        {32, 0x80 | 2, 24 + 2 + 1000},
+    };
+
+    (void)state;
+    memset(&b, 0, sizeof(b));
+    b.big = true;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const uint8_t flags = 4; /* of varying length */
+
+        pattern(&b, 8, 0); /* the time stamp */
+        put_bytes(&b, &cases[i].type, 1);
+        put_bytes(&b, &flags, 1);
+        put_u16(&b, cases[i].record);
+        put_u16(&b, 0); /* losses */
+        put_u16(&b, 1000);
+        pattern(&b, cases[i].record - 16u, 1); /* not more extension headers */
+    }
+    write_file(b.bytes, b.n);
+    read_all();
+    assert_int_equal(n_errors, 0);
+    assert_int_equal(n_seen, sizeof(cases) / sizeof(cases[0]));
+    for (size_t i = 0; i < n_seen; i++) {
+        assert_int_equal(seen[i].caplen, cases[i].record);
+        assert_int_equal(seen[i].len, cases[i].len);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_time_resolutions),
         cmocka_unit_test(test_wrong_fractions),
         cmocka_unit_test(test_option_over_the_end),
+        cmocka_unit_test(test_erf_extension_header_at_the_end),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
