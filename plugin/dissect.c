@@ -138,6 +138,16 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     return (int)tvb_captured_length(tvb);
 }
 
+/* Its receiver drops it, and what it says comes again as it was. */
+static bool damaged(const struct frame_note *note)
+{
+    for (const struct found *found = note ? note_more(note)->findings : NULL; found;
+         found = found->next)
+        if (found->finding.rule == RPCRDMA_RULE_TCP_DAMAGED)
+            return true;
+    return false;
+}
+
 /* Of what net/ and flow/ could read, ours is said to be ours, and the rest is not RPC-over-RDMA. A
  * DDP segment that overtook another in TCP was read in the frame that filled the gap. */
 bool dissect_leaves(packet_info *pinfo)
@@ -149,7 +159,8 @@ bool dissect_leaves(packet_info *pinfo)
     if (settings.leave_version1 && (!note || !note->ours || left_alone(note)))
         return true;
     return store_stream(numbers_fed(pinfo)) == 0 && !(note && note->ours) &&
-           !decode_as_all_given() && !(pinfo->fd->visited && connections_tcp(pinfo));
+           !decode_as_all_given() && !damaged(note) &&
+           !(pinfo->fd->visited && connections_tcp(pinfo));
 }
 
 /* The payload of an InfiniBand packet or DDP segment. */

@@ -13,6 +13,8 @@ import cm
 import foreign
 import pcap
 import roce
+import rules
+import rules_iwarp
 import variants
 from talk import Clock, End, Talk
 
@@ -119,6 +121,16 @@ class PrecedenceTest(host.PluginTest):
             shown = host.fields(path, 'frame.number', 'rpcrdma.finding.rule', where=f'{BUILTIN} && rpcrdma.finding',
                                 passes=passes)
             self.assertEqual(shown, [([str(frame)], ['malformed'])])
+
+    def test_damaged_segment(self):
+        """A TCP segment with a wrong checksum is dropped: the Call is in the one that follows, and what the damaged bytes say
+        is no message."""
+        path = self.path()
+        pcap.write(path, rules.packets_of(rules_iwarp.tcp_damaged, True))
+        for passes in (1, 2):
+            damaged = host.fields(path, 'frame.number', 'rpc.xid', where='rpcrdma.finding.rule == "tcp-checksum"', passes=passes)
+            self.assertEqual([xids for _, xids in damaged], [[]], passes)
+            self.assertEqual(self.counts(path, passes=passes)[1], 0)
 
     def test_in_the_lists(self):
         """The built-in's heuristics are there under their names, once each, for options and dialogs."""
