@@ -49,9 +49,10 @@ void rpc_sendings_note(struct flow_rpcs *rpcs, struct rpc_transaction *t, uint32
     t->pub.previous_connection = before->connection;
     t->pub.retransmitted = true;
     rpc_add_finding(rpcs, t,
-                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_AGAIN,
-                                              .frame = t->pub.call_frame,
-                                              .arg = {before->connection, before->frame}});
+                    (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_AGAIN,
+                                         .frame = t->pub.call_frame,
+                                         .a = before->connection,
+                                         .b = before->frame});
 }
 
 void rpc_sendings_here(struct rpc_transaction *t, uint64_t frame)

@@ -66,9 +66,9 @@ static void check_room(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         (map && map->has_reply && map->reply.length >= rest + RPC_HEADER) ||
         rpcrdma_threshold_assumed(pub, 0) || rpcrdma_threshold_assumed(pub, 1))
         return;
-    rpc_add_call_finding(rpcs, t, rpc_call_place(t, t->ddp.count_off),
-                         &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_REPLY_UNPROVIDED,
-                                                   .arg = {rest, inline_room}});
+    rpc_add_call_finding(
+        rpcs, t, rpc_call_place(t, t->ddp.count_off),
+        (struct rpc_finding){.rule = RPCRDMA_RULE_REPLY_UNPROVIDED, .a = rest, .b = inline_room});
 }
 
 static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)
@@ -78,24 +78,24 @@ static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     if (t->chunk_map && t->rpc.gss_service >= RPCRDMA_GSS_INTEGRITY && t->rpc.gss_procedure == 0 &&
         (t->chunk_map->n_reads > 0 || writes > 0))
-        rpc_add_call_finding(rpcs, t, first_chunk(t->chunk_map),
-                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_REDUCED_PROTECTED,
-                                                       .arg = {t->rpc.gss_service}});
+        rpc_add_call_finding(
+            rpcs, t, first_chunk(t->chunk_map),
+            (struct rpc_finding){.rule = RPCRDMA_RULE_REDUCED_PROTECTED, .a = t->rpc.gss_service});
     if (!ddp->known)
         return;
     if (ddp->ineligible && t->chunk_map && ddp->which < t->chunk_map->n_reads)
-        rpc_add_call_finding(
-            rpcs, t, t->chunk_map->reads[ddp->which].off,
-            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_ARG_NOT_ELIGIBLE,
-                                      .arg = {t->chunk_map->reads[ddp->which].position}});
+        rpc_add_call_finding(rpcs, t, t->chunk_map->reads[ddp->which].off,
+                             (struct rpc_finding){.rule = RPCRDMA_RULE_ARG_NOT_ELIGIBLE,
+                                                  .a = t->chunk_map->reads[ddp->which].position});
     if (writes > items && items == 0)
         rpc_add_call_finding(
             rpcs, t, surplus_write(t->chunk_map, 0),
-            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_WRITE_CHUNK_UNNEEDED, .arg = {writes}});
+            (struct rpc_finding){.rule = RPCRDMA_RULE_WRITE_CHUNK_UNNEEDED, .a = writes});
     else if (writes > items)
         rpc_add_call_finding(rpcs, t, surplus_write(t->chunk_map, items),
-                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_WRITE_CHUNKS_BEYOND,
-                                                       .arg = {writes, items}});
+                             (struct rpc_finding){.rule = RPCRDMA_RULE_WRITE_CHUNKS_BEYOND,
+                                                  .a = writes,
+                                                  .b = items});
     check_room(rpcs, t);
 }
 
@@ -107,14 +107,14 @@ void rpc_check_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         check_chunks(rpcs, t);
     if (t->ddp.no_sequence)
         rpc_add_call_finding(rpcs, t, rpc_call_place(t, ddp->first_off),
-                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_COMPOUND_NO_SEQUENCE,
-                                                       .arg = {t->pub.operations[0]}});
+                             (struct rpc_finding){.rule = RPCRDMA_RULE_COMPOUND_NO_SEQUENCE,
+                                                  .a = t->pub.operations[0]});
     if (ddp->undefined)
-        rpc_add_call_finding(
-            rpcs, t, rpc_call_place(t, ddp->undefined_off),
-            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_COMPOUND_OPERATION,
-                                      .arg = {t->pub.operations[t->pub.n_operations - 1],
-                                              t->pub.n_operations, ddp->operations}});
+        rpc_add_call_finding(rpcs, t, rpc_call_place(t, ddp->undefined_off),
+                             (struct rpc_finding){.rule = RPCRDMA_RULE_COMPOUND_OPERATION,
+                                                  .a = t->pub.operations[t->pub.n_operations - 1],
+                                                  .b = t->pub.n_operations,
+                                                  .c = ddp->operations});
     rpc_slot_call(rpcs, t);
 }
 
@@ -132,9 +132,9 @@ void rpc_check_invalidate(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     if (t->has_call && !t->malformed && !t->no_length && !(t->chunk_map && t->chunk_map->cut) &&
         !offers(t->chunk_map, send->invalidate))
         rpc_add_finding(rpcs, t,
-                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_INVALIDATE_UNOFFERED,
-                                                  .frame = send->frame,
-                                                  .arg = {send->invalidate}});
+                        (struct rpc_finding){.rule = RPCRDMA_RULE_INVALIDATE_UNOFFERED,
+                                             .frame = send->frame,
+                                             .a = send->invalidate});
 }
 
 void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t)
@@ -145,13 +145,12 @@ void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         return;
     if (t->malformed && !t->too_short)
         rpc_add_call_finding(rpcs, t, -1,
-                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MALFORMED_UNANSWERED});
+                             (struct rpc_finding){.rule = RPCRDMA_RULE_MALFORMED_UNANSWERED});
     else if (!t->malformed && c &&
              c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns > STUCK_NS)
-        rpc_add_call_finding(
-            rpcs, t, -1,
-            &(struct rpcrdma_finding){
-                .rule = RPCRDMA_RULE_RPC_STUCK,
-                .arg = {(uint64_t)(c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns) /
-                        1000000000}});
+        rpc_add_call_finding(rpcs, t, -1,
+                             (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_STUCK,
+                                                  .a = (uint64_t)(c->replied_ns[t->pub.caller_end] -
+                                                                  t->pub.call_time_ns) /
+                                                       1000000000});
 }

@@ -77,10 +77,11 @@ static void check_shared(const struct opening *o, const struct flow_region *regi
     if (!t || given_back(t, other) || region->length <= PAD || other->length <= PAD ||
         !flow_conn_saw_all(o->t->conn))
         return;
-    rpc_add_call_finding(
-        o->rpcs, o->t, off,
-        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_HANDLE_SHARED,
-                                  .arg = {region->handle, t->pub.xid, t->pub.call_frame}});
+    rpc_add_call_finding(o->rpcs, o->t, off,
+                         (struct rpc_finding){.rule = RPCRDMA_RULE_HANDLE_SHARED,
+                                              .a = region->handle,
+                                              .b = t->pub.xid,
+                                              .c = t->pub.call_frame});
 }
 
 static void add_region(struct opening *o, struct rpc_chunk *chunk,
@@ -243,9 +244,8 @@ static struct rpc_chunk_map *open_chunks(struct opening *o, const struct rpcrdma
     if (regions == 0 && n.writes == 0 && !reply)
         return NULL;
     if (n.too_many && !o->layout)
-        rpc_add_finding(
-            rpcs, t,
-            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_SEGMENTS, .arg = {RPC_SEGMENTS}});
+        rpc_add_finding(rpcs, t,
+                        (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_SEGMENTS, .a = RPC_SEGMENTS});
     chunk_map = flow_alloc(&rpcs->context->memory, size_of(&n, regions));
     if (!chunk_map) {
         t->dropped = true;

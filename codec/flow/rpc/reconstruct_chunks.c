@@ -12,12 +12,14 @@ void reconstruct_finding_at(struct reconstruct *m, enum rpcrdma_rule_id rule, in
 {
     if (m->partial)
         return;
-    rpc_add_finding_at(m->rpcs, m->t, offset,
-                       &(struct rpcrdma_finding){.rule = rule,
-                                                 .frame = m->message ? m->t->pub.reply_frame
-                                                                     : m->t->pub.call_frame,
-                                                 .arg = {a, b, c},
-                                                 .what = m->what});
+    rpc_add_finding_at(
+        m->rpcs, m->t, offset,
+        (struct rpc_finding){.rule = rule,
+                             .frame = m->message ? m->t->pub.reply_frame : m->t->pub.call_frame,
+                             .a = a,
+                             .b = b,
+                             .c = c,
+                             .what = m->what});
 }
 
 /* Moves the base on to `position` of the unreduced message. */
@@ -256,10 +258,11 @@ void reconstruct_add_unplaced(struct reconstruct *m, const char *why)
         m->n_unplaced_chunks++;
         if (!m->partial)
             rpc_add_finding(m->rpcs, m->t,
-                            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_UNPLACED_CHUNK,
-                                                      .frame = m->t->pub.reply_frame,
-                                                      .arg = {i, length},
-                                                      .what = why});
+                            (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_UNPLACED_CHUNK,
+                                                 .frame = m->t->pub.reply_frame,
+                                                 .a = i,
+                                                 .b = length,
+                                                 .what = why});
     }
 }
 

@@ -174,8 +174,8 @@ void rpc_check_before_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         return;
     c->astray_reported = true;
     rpc_add_finding(rpcs, t,
-                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RDMA_BEFORE_CALL,
-                                              .frame = c->astray.frame,
-                                              .arg = {region->handle},
-                                              .what = what(&c->astray)});
+                    (struct rpc_finding){.rule = RPCRDMA_RULE_RDMA_BEFORE_CALL,
+                                         .frame = c->astray.frame,
+                                         .a = region->handle,
+                                         .what = what(&c->astray)});
 }

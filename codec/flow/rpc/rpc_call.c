@@ -17,10 +17,10 @@ static void add_outstanding(struct flow_rpcs *rpcs, struct rpc_transaction *t, u
                             uint64_t first)
 {
     if (!flow_conn_lacks(t->conn, 1 - t->pub.caller_end))
-        rpc_add_finding(rpcs, t,
-                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_XID_OUTSTANDING,
-                                                  .frame = frame,
-                                                  .arg = {t->pub.xid, first}});
+        rpc_add_finding(
+            rpcs, t,
+            (struct rpc_finding){
+                .rule = RPCRDMA_RULE_XID_OUTSTANDING, .frame = frame, .a = t->pub.xid, .b = first});
 }
 
 struct rpc_transaction *rpc_call_begin(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
@@ -61,10 +61,10 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
         t->pub.retransmitted = true;
         rpc_sendings_here(t, m->send->frame);
         rpc_add_finding(rpcs, t,
-                        &(struct rpcrdma_finding){
-                            .rule = RPCRDMA_RULE_RPC_AGAIN,
-                            .frame = m->send->frame,
-                            .arg = {flow_conn_public_const(conn)->number, t->pub.call_frame}});
+                        (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_AGAIN,
+                                             .frame = m->send->frame,
+                                             .a = flow_conn_public_const(conn)->number,
+                                             .b = t->pub.call_frame});
         add_outstanding(rpcs, t, m->send->frame, t->pub.call_frame);
         rpc_parts_free(rpcs, &t->parts);
         rpc_forget_reads(t);

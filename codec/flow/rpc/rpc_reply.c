@@ -24,15 +24,14 @@ static void refuse(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 
     t->pub.error = true;
     if (msg->present & RPCRDMA_HAS_ERROR)
-        rpc_add_finding_at(
-            rpcs, t, OFF_ERROR + (msg->present & RPCRDMA_HAS_FLAGS ? 4 : 0),
-            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_ERROR,
-                                      .frame = frame,
-                                      .arg = {msg->error.code},
-                                      .what = desc ? desc->name : "an unknown error"});
+        rpc_add_finding_at(rpcs, t, OFF_ERROR + (msg->present & RPCRDMA_HAS_FLAGS ? 4 : 0),
+                           (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_ERROR,
+                                                .frame = frame,
+                                                .a = msg->error.code,
+                                                .what = desc ? desc->name : "an unknown error"});
     else
-        rpc_add_finding(
-            rpcs, t, &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_ERROR_CUT, .frame = frame});
+        rpc_add_finding(rpcs, t,
+                        (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_ERROR_CUT, .frame = frame});
     rpc_finish(rpcs, t);
 }
 

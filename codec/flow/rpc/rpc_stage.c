@@ -117,11 +117,12 @@ static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, ui
     if (region->use == RPC_CALL_READ && t->call_emitted)
         return; /* retransmitted: it was reported */
     if (!flow_region_place(&rpcs->regions, region, start, op->data, op->caplen, op->len))
-        rpc_add_finding(
-            rpcs, t,
-            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_OUTSIDE,
-                                      .frame = op->frame,
-                                      .arg = {region->handle, start + op->len, region->length}});
+        rpc_add_finding(rpcs, t,
+                        (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_OUTSIDE,
+                                             .frame = op->frame,
+                                             .a = region->handle,
+                                             .b = start + op->len,
+                                             .c = region->length});
     n = region->seen - n;
     if (n == 0)
         return;

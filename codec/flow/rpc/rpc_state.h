@@ -36,6 +36,7 @@
 #include "flow/rpc/timing.h"
 #include "upper/binding.h"
 #include "upper/ddp.h"
+#include "wire/hot.h"
 
 enum {
     RPC_HELD = RPCRDMA_BOUND(1024, 2), /* Replies that wait for data */
@@ -232,6 +233,16 @@ struct rpc_response {
     int64_t time_ns;
 };
 
+/* As struct rpcrdma_finding has it. By value, and without an array: a function that has one on its
+ * stack, or takes the address of what is there, is guarded, and most have nothing to tell mostly.
+ */
+struct rpc_finding {
+    enum rpcrdma_rule_id rule;
+    uint64_t frame;
+    const char *what;
+    uint64_t a, b, c; /* arg */
+};
+
 static inline uint32_t rpc_clipped(uint64_t n)
 {
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
@@ -292,15 +303,15 @@ struct rpc_conn *rpc_of(const struct flow_conn *conn);
 struct rpc_conn *rpc_conn_get(struct flow_rpcs *rpcs, struct flow_conn *conn);
 /* As the sink gets it: its connection, direction and findings are set. */
 struct rpcrdma_transaction *rpc_public_of(struct rpc_transaction *t);
-/* A copy of the finding, without a place in a message: its offset is not looked at. */
-void rpc_add_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                     const struct rpcrdma_finding *finding);
+/* Without a place in a message. */
+RPCRDMA_RARE void rpc_add_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                                  struct rpc_finding finding);
 /* With its place, in bytes, in the message of its frame; -1: none. */
-void rpc_add_finding_at(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t offset,
-                        const struct rpcrdma_finding *finding);
+RPCRDMA_RARE void rpc_add_finding_at(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                                     int64_t offset, struct rpc_finding finding);
 /* The same of the Call's message: its frame is not looked at. */
-void rpc_add_call_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t offset,
-                          const struct rpcrdma_finding *finding);
+RPCRDMA_RARE void rpc_add_call_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                                       int64_t offset, struct rpc_finding finding);
 void rpc_hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_unhold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_forget_reads(struct rpc_transaction *t);

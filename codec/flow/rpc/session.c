@@ -196,15 +196,15 @@ void rpc_session_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         return;
     channel = &session->channel[back];
     if (t->pub.call_length > channel->request_size)
-        rpc_add_call_finding(
-            rpcs, t, -1,
-            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_SESSION_REQUEST_SIZE,
-                                      .arg = {t->pub.call_length, channel->request_size}});
+        rpc_add_call_finding(rpcs, t, -1,
+                             (struct rpc_finding){.rule = RPCRDMA_RULE_SESSION_REQUEST_SIZE,
+                                                  .a = t->pub.call_length,
+                                                  .b = channel->request_size});
     if (ddp->operations > channel->operations)
-        rpc_add_call_finding(
-            rpcs, t, rpc_call_place(t, ddp->first_off - 4),
-            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_SESSION_OPERATIONS,
-                                      .arg = {ddp->operations, channel->operations}});
+        rpc_add_call_finding(rpcs, t, rpc_call_place(t, ddp->first_off - 4),
+                             (struct rpc_finding){.rule = RPCRDMA_RULE_SESSION_OPERATIONS,
+                                                  .a = ddp->operations,
+                                                  .b = channel->operations});
 }
 
 void rpc_session_reply_size(struct flow_rpcs *rpcs, struct rpc_transaction *t)
@@ -214,9 +214,10 @@ void rpc_session_reply_size(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     if (most > 0 && t->pub.reply_length > most)
         rpc_add_finding(rpcs, t,
-                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_SESSION_REPLY_SIZE,
-                                                  .frame = t->pub.reply_frame,
-                                                  .arg = {t->pub.reply_length, most}});
+                        (struct rpc_finding){.rule = RPCRDMA_RULE_SESSION_REPLY_SIZE,
+                                             .frame = t->pub.reply_frame,
+                                             .a = t->pub.reply_length,
+                                             .b = most});
 }
 
 /* channel_attrs4 */

@@ -125,8 +125,9 @@ static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     t->slot_place = rpc_call_place(t, ddp->slot_off);
     if (ddp->slot > ddp->highest)
         rpc_add_call_finding(rpcs, t, t->slot_place,
-                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_SLOT_BEYOND,
-                                                       .arg = {ddp->slot, ddp->highest}});
+                             (struct rpc_finding){.rule = RPCRDMA_RULE_SLOT_BEYOND,
+                                                  .a = ddp->slot,
+                                                  .b = ddp->highest});
     if (slot) {
         follow(slot, t);
         over_ns = slot->before.over_ns;
@@ -186,9 +187,10 @@ static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sure,
         return;
     if (!sure)
         conn->slot_reported = true;
-    rpc_add_call_finding(rpcs, t, t->slot_place < 0 ? -1 : t->slot_place - rule->before,
-                         &(struct rpcrdma_finding){.rule = sure ? rule->sure : rule->unsure,
-                                                   .arg = {t->ddp.slot, a, b}});
+    rpc_add_call_finding(
+        rpcs, t, t->slot_place < 0 ? -1 : t->slot_place - rule->before,
+        (struct rpc_finding){
+            .rule = sure ? rule->sure : rule->unsure, .a = t->ddp.slot, .b = a, .c = b});
 }
 
 static void add_sequence(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sure)
@@ -245,9 +247,9 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         rpc_session_elsewhere(rpcs, t);
     if (t->slot_doubt & RPC_SLOT_BEYOND && rpc_session_beyond(rpcs, t, &slots) &&
         (t->slot_status == NFS4ERR_BADSLOT || sure))
-        rpc_add_call_finding(rpcs, t, t->slot_place,
-                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_SESSION_SLOT,
-                                                       .arg = {ddp->slot, slots}});
+        rpc_add_call_finding(
+            rpcs, t, t->slot_place,
+            (struct rpc_finding){.rule = RPCRDMA_RULE_SESSION_SLOT, .a = ddp->slot, .b = slots});
 }
 
 static void over(struct rpc_slot_request *request, uint64_t frame, int64_t time_ns)

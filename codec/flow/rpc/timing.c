@@ -538,23 +538,23 @@ void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     if (reply->state == RPCRDMA_NOT_DELIVERED)
         rpc_add_finding(rpcs, t,
-                        &(struct rpcrdma_finding){.rule = tcp ? RPCRDMA_RULE_REPLY_UNDELIVERED_TCP
-                                                              : RPCRDMA_RULE_REPLY_UNDELIVERED,
-                                                  .frame = reply->last_frame,
-                                                  .arg = {reply->transmissions}});
+                        (struct rpc_finding){.rule = tcp ? RPCRDMA_RULE_REPLY_UNDELIVERED_TCP
+                                                         : RPCRDMA_RULE_REPLY_UNDELIVERED,
+                                             .frame = reply->last_frame,
+                                             .a = reply->transmissions});
     if (!t->has_call || pub->reply_frame != 0)
         return;
     if (call->state == RPCRDMA_DELIVERED)
         rpc_add_finding(rpcs, t,
-                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_CALL_HELD,
-                                                  .frame = pub->call_frame,
-                                                  .arg = {call->frame}});
+                        (struct rpc_finding){.rule = RPCRDMA_RULE_CALL_HELD,
+                                             .frame = pub->call_frame,
+                                             .a = call->frame});
     else if (call->state == RPCRDMA_NOT_DELIVERED)
         rpc_add_finding(rpcs, t,
-                        &(struct rpcrdma_finding){.rule = tcp ? RPCRDMA_RULE_CALL_UNDELIVERED_TCP
-                                                              : RPCRDMA_RULE_CALL_UNDELIVERED,
-                                                  .frame = call->last_frame,
-                                                  .arg = {call->transmissions}});
+                        (struct rpc_finding){.rule = tcp ? RPCRDMA_RULE_CALL_UNDELIVERED_TCP
+                                                         : RPCRDMA_RULE_CALL_UNDELIVERED,
+                                             .frame = call->last_frame,
+                                             .a = call->transmissions});
 }
 
 void rpc_timing_transmissions(struct rpc_transaction *t)

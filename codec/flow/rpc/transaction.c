@@ -116,33 +116,32 @@ struct rpc_conn *rpc_conn_get(struct flow_rpcs *rpcs, struct flow_conn *conn)
     return *slot;
 }
 
-void rpc_add_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                     const struct rpcrdma_finding *finding)
+void rpc_add_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t, struct rpc_finding finding)
 {
     rpc_add_finding_at(rpcs, t, -1, finding);
 }
 
 void rpc_add_finding_at(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t offset,
-                        const struct rpcrdma_finding *finding)
+                        struct rpc_finding finding)
 {
-    struct rpcrdma_finding at = *finding;
-
-    at.offset = offset;
     if (!t->findings)
         t->findings = flow_alloc(&rpcs->context->memory, sizeof(*t->findings));
     if (!t->findings)
         return;
     t->findings->version = flow_conn_public_const(t->conn)->version;
-    flow_finding_add(t->findings, &at);
+    flow_finding_add(t->findings,
+                     &(struct rpcrdma_finding){.rule = finding.rule,
+                                               .frame = finding.frame,
+                                               .offset = offset,
+                                               .arg = {finding.a, finding.b, finding.c},
+                                               .what = finding.what});
 }
 
 void rpc_add_call_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t offset,
-                          const struct rpcrdma_finding *finding)
+                          struct rpc_finding finding)
 {
-    struct rpcrdma_finding of_call = *finding;
-
-    of_call.frame = t->pub.call_frame;
-    rpc_add_finding_at(rpcs, t, offset, &of_call);
+    finding.frame = t->pub.call_frame;
+    rpc_add_finding_at(rpcs, t, offset, finding);
 }
 
 void rpc_hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t)
@@ -276,10 +275,10 @@ static bool length_of_time(struct flow_rpcs *rpcs, struct rpc_transaction *t, bo
     if (!known || *ns >= 0)
         return known;
     rpc_add_finding(rpcs, t,
-                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_TIME_BACKWARDS,
-                                              .frame = t->pub.reply_frame,
-                                              .arg = {(uint64_t)(-*ns) / 1000},
-                                              .what = what});
+                    (struct rpc_finding){.rule = RPCRDMA_RULE_TIME_BACKWARDS,
+                                         .frame = t->pub.reply_frame,
+                                         .a = (uint64_t)(-*ns) / 1000,
+                                         .what = what});
     *ns = 0;
     return false;
 }
@@ -375,28 +374,27 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         rpc_call_deliver(rpcs, t);
     if (t->open)
         rpc_add_finding(rpcs, t,
-                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_PARTS,
-                                                  .frame = pub->call_frame,
-                                                  .what = "Call"});
+                        (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_PARTS,
+                                             .frame = pub->call_frame,
+                                             .what = "Call"});
     if (t->reply.open)
         rpc_add_finding(rpcs, t,
-                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_PARTS,
-                                                  .frame = pub->reply_frame,
-                                                  .what = "Reply"});
+                        (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_PARTS,
+                                             .frame = pub->reply_frame,
+                                             .what = "Reply"});
     if (pub->reply_frame == 0) {
         add_chunks(pub, t->chunk_map);
-        rpc_add_finding(rpcs, t, &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_UNANSWERED});
+        rpc_add_finding(rpcs, t, (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_UNANSWERED});
         rpc_check_unanswered(rpcs, t);
     } else if (!t->has_call) {
-        rpc_add_finding(rpcs, t, &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_NO_CALL});
+        rpc_add_finding(rpcs, t, (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_NO_CALL});
     } else {
         rpc_sendings_answered(rpcs, t);
     }
     if (t->dropped)
-        rpc_add_finding(
-            rpcs, t,
-            &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
-                                      .arg = {flow_memory_limit(&rpcs->context->memory)}});
+        rpc_add_finding(rpcs, t,
+                        (struct rpc_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
+                                             .a = flow_memory_limit(&rpcs->context->memory)});
     conclude(rpcs, t);
     pub->rdma_ns = t->rdma_last_ns - t->rdma_first_ns;
     pub->rdma_last_frame = t->rdma_last_frame;
@@ -419,7 +417,7 @@ void rpc_cut_short(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 static void give_up(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     if (t->pub.caller_end < 0 || flow_conn_heard_from(t->conn, 1 - t->pub.caller_end))
-        rpc_add_finding(rpcs, t, &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_GIVEN_UP});
+        rpc_add_finding(rpcs, t, (struct rpc_finding){.rule = RPCRDMA_RULE_RPC_GIVEN_UP});
     rpc_cut_short(rpcs, t);
 }
 
