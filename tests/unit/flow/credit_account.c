@@ -244,6 +244,26 @@ static void test_retransmitted(void **state)
     NO_FINDINGS();
 }
 
+/* A Reply passes while the Requester has more in flight than it may: as many are still without one
+ * as the limit is, and it is at its limit until the next passes. */
+static void test_reply_passes_above_the_limit(void **state)
+{
+    (void)state;
+    first(128, 2);
+    for (uint32_t xid = 2; xid < 5; xid++)
+        call(xid, 128);
+    for (uint32_t xid = 2; xid < 4; xid++) {
+        now += 3 * MS;
+        rpcrdma_credit_account_passed(
+            &account, at(),
+            &(struct rpcrdma_credit_reply){.call = find(xid), .granted = 2, .time_ns = now});
+    }
+    now += 5 * MS;
+    get();
+    assert_int_equal(result.least_ns, 6 * MS);
+    assert_int_equal(result.least_longer, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -252,7 +272,7 @@ int main(void)
         TEST(bound_by_both), TEST(stall_ended_by_grant), TEST(stall_ended_by_request),
         TEST(overrun),       TEST(zero_grant),           TEST(call_before_first_reply),
         TEST(shrink),        TEST(shrink_in_time),       TEST(shrink_and_raise),
-        TEST(error_answer),  TEST(retransmitted),
+        TEST(error_answer),  TEST(retransmitted),        TEST(reply_passes_above_the_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,13 +129,12 @@ static void test_memory_short(void **state)
     NO_FINDINGS();
 }
 
-static void test_longest_stalls_kept(void **state)
+static void longest_stalls_kept(uint32_t stride)
 {
-    (void)state;
     first(1, 64);
     for (uint32_t i = 0; i < 100; i++) {
         call(i + 10, 1);
-        now += ((i * 37) % 100 + 1) * MS / 10;
+        now += ((i * stride) % 100 + 1) * MS / 10;
         reply(i + 10, 64);
     }
     call(1000, 1);
@@ -149,6 +148,57 @@ static void test_longest_stalls_kept(void **state)
     assert_int_equal(result.stalls.longest[0].ended_by, RPCRDMA_ENDED_BY_CAPTURE);
     for (uint32_t i = 1; i < RPCRDMA_CREDIT_STALLS; i++)
         assert_int_equal(result.stalls.longest[i].duration_ns, (101 - i) * MS / 10);
+}
+
+/* In whatever order they come. */
+static void test_longest_stalls_kept(void **state)
+{
+    static const uint32_t strides[] = {37, 1, 3, 7, 9, 11, 21, 51, 63, 99};
+
+    for (size_t i = 0; i < sizeof(strides) / sizeof(strides[0]); i++) {
+        longest_stalls_kept(strides[i]);
+        teardown(state);
+        setup(state);
+    }
+}
+
+/* Of the same length, the earlier first, whatever shorter one came between. */
+static void test_stalls_of_one_length(void **state)
+{
+    static const int64_t lengths[] = {5 * MS, 5 * MS, MS, 5 * MS, 2 * MS, 5 * MS};
+    uint64_t before = 0;
+
+    (void)state;
+    first(1, 64);
+    for (uint32_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        call(i + 10, 1);
+        now += lengths[i];
+        reply(i + 10, 64);
+    }
+    get();
+    assert_int_equal(result.stalls.kept, sizeof(lengths) / sizeof(lengths[0]));
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(result.stalls.longest[i].duration_ns, 5 * MS);
+        assert_true(result.stalls.longest[i].from_frame > before);
+        before = result.stalls.longest[i].from_frame;
+    }
+}
+
+/* A step back of a second is packets out of order; of more, a clock that was set. */
+static void test_clock_back_by_a_second(void **state)
+{
+    (void)state;
+    for (int64_t more = 0; more < 2; more++) {
+        first(64, 64);
+        now += 10 * S;
+        call(2, 64);
+        now -= S + more;
+        call(3, 64);
+        get();
+        assert_int_equal(result.clock, more);
+        teardown(state);
+        setup(state);
+    }
 }
 
 /* A report at intervals: counts start again, what is in flight stays. */
@@ -237,9 +287,18 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(reply_before_call), TEST(clock),    TEST(one_direction), TEST(only_replies),
-        TEST(huge_credits),      TEST(rnr),      TEST(memory_short),  TEST(longest_stalls_kept),
-        TEST(restart),           TEST(anything),
+        TEST(reply_before_call),
+        TEST(clock),
+        TEST(one_direction),
+        TEST(only_replies),
+        TEST(huge_credits),
+        TEST(rnr),
+        TEST(memory_short),
+        TEST(longest_stalls_kept),
+        TEST(stalls_of_one_length),
+        TEST(clock_back_by_a_second),
+        TEST(restart),
+        TEST(anything),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

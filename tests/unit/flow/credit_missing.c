@@ -159,6 +159,53 @@ static void test_midflight_aged(void **state)
     assert_between(result.unsettled_ns, 1010 * MS, 1150 * MS);
 }
 
+/* Calls that waited for long when the first Reply was captured may have been answered before that:
+ * they do not count against the grant, and later ones do. */
+static void test_midflight_answered_unseen(void **state)
+{
+    (void)state;
+    for (uint32_t xid = 100; xid < 110; xid++)
+        call(xid, 128);
+    now += 200 * MS;
+    reply(100, 4);
+    acked();
+    for (uint32_t xid = 200; xid < 204; xid++)
+        call(xid, 128);
+    get();
+    assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_OVERRUN), 0);
+    call(204, 128);
+    get();
+    assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_OVERRUN), 1);
+}
+
+/* What the Requester sent was lost to the capture after the count was settled: it takes as long
+ * again. */
+static void test_missing_calls_age(void **state)
+{
+    (void)state;
+    for (uint32_t xid = 1; xid <= 40; xid++) {
+        if (xid == 36) {
+            get();
+            assert_true(result.settled);
+            gap(true, 2);
+        }
+        call(xid, 128);
+        now += MS;
+        reply(xid, 64);
+        now += 40 * MS;
+    }
+    get();
+    assert_false(result.settled);
+    for (uint32_t xid = 41; xid <= 70; xid++) {
+        call(xid, 128);
+        now += MS;
+        reply(xid, 64);
+        now += 40 * MS;
+    }
+    get();
+    assert_true(result.settled);
+}
+
 /* Two packets of the Responder were lost to the capture: two Replies at most. */
 static void test_missing_replies(void **state)
 {
@@ -300,7 +347,8 @@ int main(void)
         TEST(midflight_filled),   TEST(midflight_answered),  TEST(midflight_first_grant),
         TEST(midflight_aged),     TEST(missing_replies),     TEST(missing_none),
         TEST(missing_shows_late), TEST(missing_replies_age), TEST(missing_calls),
-        TEST(no_reply),           TEST(first_reply_missing),
+        TEST(no_reply),           TEST(first_reply_missing), TEST(midflight_answered_unseen),
+        TEST(missing_calls_age),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
