@@ -63,6 +63,92 @@ static void memory_of_two_outstanding_calls_is_shared(void **state)
     assert_true(found(3, RPCRDMA_RULE_HANDLE_SHARED));
 }
 
+/* What a Reply offers to be read is not given back with that Reply. */
+static void memory_of_two_replies_is_shared(void **state)
+{
+    (void)state;
+    nudge(1);
+    for (uint32_t xid = 2; xid < 4; xid++)
+        rpc_send_read_call(&rig, xid);
+    for (uint32_t xid = 2; xid < 4; xid++) {
+        struct rpc_header h;
+
+        prepare_reply(xid, 0);
+        rpc_header_init(&h, xid, MSG);
+        rpc_add_read(&h, at, HANDLE, ADDRESS, SIZE);
+        rpc_send(&rig, false, &h, part.data, part.n);
+    }
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_true(found(3, RPCRDMA_RULE_HANDLE_SHARED));
+}
+
+/* Of a read list that is not by position 256 segments are followed: the handle of one behind them
+ * may be what the Reply invalidates. */
+static void a_handle_behind_those_that_are_followed(void **state)
+{
+    enum { FOLLOWED = 256 };
+    static uint8_t message[28 + 24 * (FOLLOWED + 1) + 64];
+
+    (void)state;
+    nudge(1);
+    for (uint32_t more = 0; more < 2; more++) {
+        uint32_t xid = 2 + more, n = FOLLOWED + more;
+        struct rpcrdma_op op;
+        struct rpc_bytes inner;
+        uint8_t *p = message;
+
+        rpc_call_header(&inner, xid, NFS, 3, WRITE);
+        p = rig_word(rig_word(rig_word(rig_word(p, xid), 1), 32), MSG);
+        for (uint32_t i = 0; i < n; i++) {
+            p = rig_word(rig_word(p, 1), 100000 - i * 4); /* backwards */
+            p = rig_word(rig_word(p, 1000 + i), 8);
+            p = rig_word(rig_word(p, 0), i * 8);
+        }
+        p = rig_word(rig_word(rig_word(p, 0), 0), 0);
+        memcpy(p, inner.data, 40);
+        p += 40;
+        rig_send(&rig.rig, &rig.a, &rig.b, message, (uint32_t)(p - message));
+        op = rig_op(&rig.rig, RPCRDMA_OP_SEND, &rig.b, &rig.a, rig.b.psn++);
+        op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST | RPCRDMA_OP_INVALIDATE;
+        op.invalidate = 1000 + FOLLOWED;
+        op.data = message;
+        op.caplen = op.len = rig_reply(message, xid, 0);
+        rig_feed(&rig.rig, &op);
+    }
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_true(found(2, RPCRDMA_RULE_INVALIDATE_UNOFFERED));
+    assert_false(found(3, RPCRDMA_RULE_INVALIDATE_UNOFFERED));
+}
+
+/* A Call has a Write chunk for no result: the one that has room, behind an empty one, is what is
+ * wrong. */
+static void the_place_of_a_chunk_that_is_not_needed(void **state)
+{
+    enum { GETATTR = 1, SECOND = 32 };
+    static uint8_t message[256];
+    const struct got_transaction *t;
+    struct rpc_bytes inner;
+    uint8_t *p = message;
+
+    (void)state;
+    nudge(1);
+    rpc_call_header(&inner, 2, NFS, 3, GETATTR);
+    p = rig_word(rig_word(rig_word(rig_word(p, 2), 1), 32), MSG);
+    p = rig_word(rig_word(rig_word(p, 0), 1), 0); /* no read list; an empty chunk */
+    p = rig_word(rig_word(p, 1), 1);
+    p = rig_word(rig_word(rig_word(rig_word(p, HANDLE), 8), 0), 0);
+    p = rig_word(rig_word(p, 0), 0);
+    memcpy(p, inner.data, inner.n);
+    rig_send(&rig.rig, &rig.a, &rig.b, message, (uint32_t)(p - message) + inner.n);
+    plain_reply(2);
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_true(found(2, RPCRDMA_RULE_WRITE_CHUNK_UNNEEDED));
+    t = rpc_transaction(&rig, 2);
+    for (size_t i = 0; i < t->n_rules; i++)
+        if (t->rules[i] == RPCRDMA_RULE_WRITE_CHUNK_UNNEEDED)
+            assert_int_equal(t->offset[i], SECOND);
+}
+
 static void read_twice(uint32_t xid)
 {
     write_call(xid, HANDLE, ADDRESS);
@@ -187,6 +273,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(memory_is_given_back_with_the_reply),
         TEST(memory_of_two_outstanding_calls_is_shared),
+        TEST(memory_of_two_replies_is_shared),
+        TEST(a_handle_behind_those_that_are_followed),
+        TEST(the_place_of_a_chunk_that_is_not_needed),
         TEST(a_chunk_read_twice),
         TEST(a_chunk_read_after_the_reply),
         TEST(a_read_chunk_written_to),

@@ -77,6 +77,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     for (size_t i = 0; i < t->n_findings && i < RPC_RIG_RULES; i++) {
         got->rules[i] = t->findings[i].rule;
         got->offset[i] = t->findings[i].offset;
+        got->frame[i] = t->findings[i].frame;
         got->n_rules++;
     }
 }

@@ -33,7 +33,8 @@ struct got_transaction {
     uint32_t connection;
     char name[256];
     enum rpcrdma_rule_id rules[RPC_RIG_RULES];
-    int64_t offset[RPC_RIG_RULES]; /* of the finding by each */
+    int64_t offset[RPC_RIG_RULES]; /* of the finding by each, */
+    uint64_t frame[RPC_RIG_RULES]; /* and its frame */
     size_t n_rules;
 };
 

@@ -277,6 +277,9 @@ static void parts_without_an_end(void **state)
         rpc_rig_end(&rig);
         t = rpc_transaction(&rig, 70);
         assert_true(rpc_has_rule(t->rules, t->n_rules, RPCRDMA_RULE_RPC_PARTS));
+        for (size_t i = 0; i < t->n_rules; i++)
+            if (t->rules[i] == RPCRDMA_RULE_RPC_PARTS)
+                assert_int_equal(t->frame[i], reply ? t->t.reply_frame : t->t.call_frame);
         assert_false(t->t.complete);
         rpc_rig_free(&rig);
     }
