@@ -38,6 +38,18 @@ static void start_up(void **state)
     assert_int_equal(s->connect[1].port, 20049);
     assert_int_equal(s->connect[1].private_len, 8);
     assert_memory_equal(s->data[1], data + 4, 8);
+    seen_free(s);
+
+    s = seen_new(NULL);
+    b.n = 0; /* and there may be nothing else */
+    put_start(&b, true, C | S, 2, data, 4);
+    tcp(s, 0, 1000, 5000, ACK, b.at, b.n);
+    b.n = 0;
+    put_start(&b, false, C | S, 2, data, 4);
+    tcp(s, 1, 5000, 1024, ACK, b.at, b.n);
+    assert_int_equal(s->n, 2);
+    assert_int_equal(s->connect[0].private_len, 0);
+    assert_int_equal(s->connect[1].private_len, 0);
     assert_int_equal(rpcrdma_net_stats(s->net)->rdma, 2);
     assert_int_equal(s->n_findings, 0);
     seen_free(s);

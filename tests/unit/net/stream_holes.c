@@ -132,6 +132,30 @@ static void fin_not_captured(void **state)
     seen_free(s);
 }
 
+/* What ends elsewhere than one byte behind an FPDU was no FIN: all of it is lost. */
+static void ends_within_what_was_not_captured(void **state)
+{
+    static struct bytes b;
+
+    (void)state;
+    for (uint32_t n = 2; n < 9; n++) {
+        struct seen *s = seen_new(NULL);
+        const uint32_t lost = n % 4 == 1 ? n - 1 : n;
+
+        b.n = 0;
+        talk_start(s, 0, 0);
+        put_send(&b, false, 1, 100);
+        tcp(s, 0, NEXT0, NEXT1, ACK, b.at, b.n);
+        tcp(s, 1, NEXT1, NEXT0 + (uint32_t)b.n + n, ACK, NULL, 0);
+        wait_in_vain(s, NEXT0 + (uint32_t)b.n + n);
+        rpcrdma_net_end(s->net);
+        assert_int_equal(s->n, 2);
+        assert_int_equal(s->op[1].kind, RPCRDMA_OP_LOST);
+        assert_int_equal(s->op[1].len, lost);
+        seen_free(s);
+    }
+}
+
 /* Every third Call was not captured: the rest comes in the order of the wire, each with its own
  * packet, though each hole was waited for. */
 static void lost_again_and_again(void **state)
@@ -362,6 +386,7 @@ int main(void)
         cmocka_unit_test(own_packet_behind_lost),
         cmocka_unit_test(cut_or_lost),
         cmocka_unit_test(fin_not_captured),
+        cmocka_unit_test(ends_within_what_was_not_captured),
         cmocka_unit_test(lost_again_and_again),
         cmocka_unit_test(hole_in_payload),
         cmocka_unit_test(lost_behind_lost),

@@ -66,6 +66,39 @@ static void late_by_time(void **state)
     }
 }
 
+/* Nor do more bytes wait than 16 MiB, or than 256 KiB where all connections have taken more than
+ * half of what there is. */
+static void late_by_bytes(void **state)
+{
+    enum { SEGMENT = 4000, HELD = SEGMENT + 256 }; /* and what is kept of one, at most */
+    static const struct {
+        uint64_t max_memory, least, most;
+    } cases[] = {{1 << 30, 16 << 20, 16 << 20}, {2 << 20, 1 << 20, 1 << 20}};
+    static struct bytes call, b;
+
+    (void)state;
+    call.n = 0;
+    put_send(&call, false, 1, 100);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rpcrdma_net_config config = {.size = sizeof(config),
+                                            .max_memory = cases[i].max_memory};
+        struct seen *s = seen_new(&config);
+        uint32_t seq = NEXT1, n = 0;
+
+        talk_start(s, 0, 0);
+        while (s->n == 0 && n < 8000) {
+            b.n = 0;
+            put_send(&b, false, ++n, SEGMENT);
+            tcp(s, 1, seq, NEXT0 + (uint32_t)call.n, ACK, b.at, b.n);
+            seq += (uint32_t)b.n;
+            s->later_ns -= 1000;
+        }
+        assert_true((uint64_t)n * HELD > cases[i].least);
+        assert_true((uint64_t)(n - 1) * SEGMENT <= cases[i].most);
+        seen_free(s);
+    }
+}
+
 /* Packets stand a few places from their own, at whatever times: what is missing is one of the next
  * ten, or was not captured. */
 static void late_by_packets(void **state)
@@ -250,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(acknowledged_before_it_is_seen),
         cmocka_unit_test(late_by_time),
+        cmocka_unit_test(late_by_bytes),
         cmocka_unit_test(late_by_packets),
         cmocka_unit_test(late_before_the_next),
         cmocka_unit_test(late_after_vain),

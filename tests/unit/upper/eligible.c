@@ -117,12 +117,81 @@ static void no_count_behind_what_is_no_handle(void **state)
     }
 }
 
+/* Positions count the padding of what stands before them, also where it is in no chunk (RFC 8166
+ * section 3.4.5.2). */
+static void a_position_behind_padding_that_is_nowhere(void **state)
+{
+    struct rpcrdma_gap gaps[2];
+    struct bytes b;
+
+    (void)state;
+    call_header(&b, 100003, 4, 1);
+    put(&b, 0); /* tag */
+    put(&b, 0);
+    put(&b, 2);
+    gaps[0] = (struct rpcrdma_gap){.position = (uint32_t)put_write(&b, 6), .length = 6};
+    gaps[1] = (struct rpcrdma_gap){.position = (uint32_t)put_write(&b, 8) + 8, .length = 8};
+    assert_false(eligible(&b, gaps, 2).ineligible);
+    gaps[1].position -= 2;
+    assert_true(eligible(&b, gaps, 2).ineligible);
+}
+
+/* Of several READs both count, and the place is the first's. */
+static void the_place_of_the_first_count(void **state)
+{
+    struct rpcrdma_ddp ddp;
+    size_t first = 0;
+    struct bytes b;
+
+    (void)state;
+    call_header(&b, 100003, 4, 1);
+    put(&b, 0); /* tag */
+    put(&b, 0);
+    put(&b, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        put(&b, 25);
+        put_words(&b, 4, 0); /* stateid */
+        put_words(&b, 2, 0); /* offset */
+        if (i == 0)
+            first = b.n;
+        put(&b, 4096 << i);
+    }
+    ddp = eligible(&b, NULL, 0);
+    assert_int_equal(ddp.read_bytes, 3 * 4096);
+    assert_int_equal(ddp.count_off, first);
+}
+
+/* Arguments that cannot be read up to the chunk say nothing in its favour. */
+static void a_chunk_behind_what_cannot_be_read(void **state)
+{
+    const struct rpcrdma_gap gap = {.position = 4096, .length = 8};
+    const struct rpcrdma_reduction reduction = {.gaps = &gap, .n_gaps = 1};
+    struct rpcrdma_ddp ddp;
+    struct rpcrdma_rpc call;
+    struct bytes b;
+
+    (void)state;
+    call_header(&b, 100003, 3, 7);
+    put(&b, 512); /* the handle would end behind the message */
+    put_words(&b, 4, 0);
+    call = decoded(&b);
+    rpcrdma_ddp_call(
+        &(struct rpcrdma_rpc_stream){
+            .rpc = &call, .call = &call, .data = b.data, .caplen = b.n, .len = b.n},
+        &reduction, &ddp);
+    assert_true(ddp.ineligible);
+    assert_int_equal(ddp.which, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_chunk_that_is_too_long_is_named),
         cmocka_unit_test(counts_are_found_where_integrity_wraps_them),
         cmocka_unit_test(no_count_behind_what_is_no_handle),
+        cmocka_unit_test(a_position_behind_padding_that_is_nowhere),
+        cmocka_unit_test(the_place_of_the_first_count),
+        cmocka_unit_test(a_chunk_behind_what_cannot_be_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
