@@ -129,6 +129,61 @@ static void test_every_byte_wrong(void **state)
     }
 }
 
+/* A record that claims more padding than any packet has bytes is damaged, not a packet with so many
+ * bytes behind it. */
+static void test_snoop_record_too_long(void **state)
+{
+    (void)state;
+    for (uint32_t more = 0; more < 2; more++) {
+        memset(&b, 0, sizeof(b));
+        b.big = true;
+        put_bytes(&b, "snoop\0\0\0", 8);
+        put_u32(&b, 2);
+        put_u32(&b, 4);
+        put_u32(&b, 60);
+        put_u32(&b, 60);
+        put_u32(&b, 24 + 60 + SOURCE_MAX_PACKET + more);
+        for (int i = 0; i < 3; i++)
+            put_u32(&b, 0); /* losses, time */
+        pattern(&b, 60, 0);
+        write_file(b.bytes, b.n);
+        read_all();
+        assert_int_equal(n_errors, more);
+        assert_int_equal(n_seen, !more);
+        if (more)
+            assert_error("cannot have 60 bytes in a record of");
+    }
+}
+
+/* What might be ERF is not where one record is more than a day from the next. */
+static void test_erf_of_two_days(void **state)
+{
+    enum { DAY = 86400 };
+
+    (void)state;
+    for (uint32_t more = 0; more < 2; more++) {
+        memset(&b, 0, sizeof(b));
+        for (uint32_t i = 0; i < 2; i++) {
+            const uint8_t type[2] = {2, 4};
+
+            b.big = false;
+            put_u32(&b, 0);
+            put_u32(&b, 1700000000 + i * (DAY + more));
+            put_bytes(&b, type, sizeof(type));
+            b.big = true;
+            put_u16(&b, 16 + 60);
+            put_u16(&b, 0);
+            put_u16(&b, 60);
+            pattern(&b, 60, 0);
+        }
+        write_file(b.bytes, b.n);
+        read_all();
+        assert_int_equal(n_seen, more ? 0 : 2);
+        if (more)
+            assert_error("not a pcap, pcapng, snoop or ERF capture file");
+    }
+}
+
 static void test_not_a_capture(void **state)
 {
     struct source *source;
@@ -223,7 +278,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut_pcap),        cmocka_unit_test(test_cut_pcapng),
         cmocka_unit_test(test_hostile_lengths), cmocka_unit_test(test_every_byte_wrong),
-        cmocka_unit_test(test_not_a_capture),   cmocka_unit_test(test_cut_under_us),
+        cmocka_unit_test(test_not_a_capture),   cmocka_unit_test(test_snoop_record_too_long),
+        cmocka_unit_test(test_erf_of_two_days), cmocka_unit_test(test_cut_under_us),
         cmocka_unit_test(test_grows_under_us),
     };
 

@@ -244,6 +244,37 @@ static void test_option_over_the_end(void **state)
     }
 }
 
+/* An enhanced packet's flags: bits 0 and 1 are its direction, of which 3 is none; what else is set
+ * says nothing about it. */
+static void test_directions(void **state)
+{
+    struct source_packet packets[SOURCE_BATCH];
+    struct source *source;
+    size_t n;
+
+    (void)state;
+    memset(&b, 0, sizeof(b));
+    section(&b);
+    interface(&b, 1, 0, -1, 0);
+    for (uint32_t flags = 0; flags < 8; flags++) {
+        block_begin(&b, 6);
+        for (int i = 0; i < 5; i++)
+            put_u32(&b, 0);
+        put_u16(&b, 2); /* epb_flags */
+        put_u16(&b, 4);
+        put_u32(&b, flags);
+        put_u32(&b, 0);
+        block_end(&b);
+    }
+    write_file(b.bytes, b.n);
+    source = open_file(0);
+    assert_int_equal(source_next(source, packets, SOURCE_BATCH, &n), SOURCE_OK);
+    assert_int_equal(n, 8);
+    for (uint32_t flags = 0; flags < n; flags++)
+        assert_int_equal(packets[flags].direction, flags % 4 == 3 ? 0 : flags % 4);
+    source_close(source);
+}
+
 /* ERF: an extension header that ends with its record, of which nothing else was captured, counts in
  * the length on the wire like any other; one that the record has no room for does not. */
 static void test_erf_extension_header_at_the_end(void **state)
@@ -295,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_time_resolutions),
         cmocka_unit_test(test_wrong_fractions),
         cmocka_unit_test(test_option_over_the_end),
+        cmocka_unit_test(test_directions),
         cmocka_unit_test(test_erf_extension_header_at_the_end),
     };
 
