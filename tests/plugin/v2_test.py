@@ -10,7 +10,10 @@ from fields_test import NOT_SHOWN, compare, decoded, dissected, flatten
 
 # pylint: disable=wrong-import-order
 import generated
+import cm
 import pcap
+import script
+from talk import Clock, End, Talk
 from rpc_test import packets, REPLY
 
 
@@ -84,6 +87,29 @@ class V2Test(host.PluginTest):
                 pcap.write(path, [packet._replace(data=packet.data[:96]) for packet in pcap.read(path)[0]])
                 compare(self, dissected(path, passes, ('-o', f'rpcrdma.dialect:{name}')), decoded(path, '--dialect', name))
         self.each(check)
+
+    def test_continued_again(self):
+        """An XID that another continued message has once the first was answered: the parts of each lead to its own end."""
+        captured = []
+        talk = Talk(captured, End('192.0.2.11', 0x21, 100), End('192.0.2.1', 0x41, 200), Clock())
+        one = script.Script(talk, 1, generated.DIALECTS['ietf-07'])
+        talk.connect(cm.IP_SERVICE | 20049)
+        generated.v2.simple(one)
+        xid, ends, parts = one.next_xid(), [], []
+        for _ in range(2):
+            first = len(captured)
+            one.continued(talk.client, xid, script.rpc_call(xid, script.NFS, 8, bytes(2500)), (1000, 1000))
+            ends.append(one.lines[-1]['frame'])
+            parts.append([line['frame'] for line in one.lines if first < line['frame'] < ends[-1]])
+            one.rpc(talk.server, xid, script.rpc_reply(xid, bytes(8)), answer=True)
+        path = self.path()
+        pcap.write(path, captured)
+        leads = {int(frame[0]): [int(to) for to in where] for frame, where in host.fields(
+            path, 'frame.number', 'rpcrdma.frame', where=f'rpcrdma.xid == {xid}', passes=2)}
+        for end, own in zip(ends, parts):
+            self.assertEqual(len(own), 2)
+            self.assertEqual([leads[frame] for frame in own], [[end], [end]])
+            self.assertEqual(leads[end], [])
 
     def test_rpc(self):
         """Nothing is malformed, each Reply finds its Call; and the data that chunks and continued messages
