@@ -5,7 +5,11 @@ import collections
 import unittest
 
 import host
+import generated  # noqa: F401 pylint: disable=unused-import
+import iwarp_talk
 import pcap
+import rule_talk
+import rules_iwarp
 import stats_test
 import variants
 
@@ -114,6 +118,29 @@ class LateTest(host.PluginTest):
                                                                            passes=passes)} for passes in (1, 2))
                 self.assertGreater(len(one), 40)
                 self.assertEqual([frame for frame in one if frame in released and one[frame] != two.get(frame)], [])
+
+    def test_limits(self):
+        """A frame shows 1024 of them, and 1 MiB: what else it released it counts."""
+        for n, size, shown in (1030, 0, 1024), (20, 60000, (1 << 20) // (28 + 40 + 60000)):
+            one = rules_iwarp.over_iwarp(rule_talk.Conversation())
+            for _ in range(8):
+                one.null()
+            first = len(one.packets)
+            for _ in range(n + 1):
+                _, call = rules_iwarp.null_call(one)
+                one.talk.segment(one.client, iwarp_talk.fpdu(iwarp_talk.untagged(
+                    iwarp_talk.SEND, 0, one.talk.next(one.client, 0), 0, call + bytes(size)), crc=False))
+            del one.packets[first]
+            for _ in range(30):  # and it does not come
+                one.clock.now += 2 * 10**6
+                one.talk.acknowledge(one.server)
+            path = self.path()
+            pcap.write(path, one.packets)
+            (own,), = host.fields(path, FRAME, where=FRAME)
+            self.assertEqual(len(own), shown)
+            packet, = host.pdml(path, FRAME)
+            named = [proto.get('showname') or '' for proto in packet.findall("proto[@name='rpcrdma']")]
+            self.assertEqual(named[-1], f'RPC-over-RDMA, {n - shown} more messages of earlier frames')
 
     def test_left_to_the_other(self):
         for _, path in self.each():
