@@ -88,9 +88,8 @@ struct rows_connection *rows_of(struct rows *rows, const struct rpcrdma_connecti
     return own;
 }
 
-void rows_findings(struct rows *rows, enum rows_about about,
-                   const struct rpcrdma_connection *connection, int64_t rpc_id, int64_t time_ns,
-                   uint64_t frame, const struct rpcrdma_finding *findings, size_t n)
+void rows_findings(struct rows *rows, const struct rows_subject *of,
+                   const struct rpcrdma_finding *findings, size_t n)
 {
     struct row *row = &rows->row;
     struct rows_connection *own;
@@ -98,7 +97,7 @@ void rows_findings(struct rows *rows, enum rows_about about,
 
     if (n == 0 || !rows_want(rows, TABLE_FINDINGS))
         return;
-    own = connection ? rows_of(rows, connection) : NULL;
+    own = of->connection ? rows_of(rows, of->connection) : NULL;
     for (size_t i = 0; i < n; i++) {
         const struct rpcrdma_finding *f = &findings[i];
         const struct rpcrdma_rule *rule = rpcrdma_rule(f->rule);
@@ -106,22 +105,22 @@ void rows_findings(struct rows *rows, enum rows_about about,
         uint64_t value;
 
         identity_add(&identity, f->rule);
-        identity_add(&identity, (uint64_t)time_ns);
-        identity_add(&identity, (uint64_t)rpc_id);
+        identity_add(&identity, (uint64_t)of->time_ns);
+        identity_add(&identity, (uint64_t)of->rpc_id);
         identity_add(&identity, (uint64_t)f->offset);
         for (int a = 0; a < 4; a++)
             identity_add(&identity, f->arg[a]);
         add_what(&identity, f->what);
         row_begin(row, TABLE_FINDINGS);
         row_int(row, COLUMN_FINDINGS_id,
-                rows_key(&identity, own ? &own->finding[about] : &rows->finding));
+                rows_key(&identity, own ? &own->finding[of->about] : &rows->finding));
         if (own)
             row_int(row, COLUMN_FINDINGS_connection_id, own->id);
-        if (rpc_id)
-            row_int(row, COLUMN_FINDINGS_rpc_id, rpc_id);
-        row_int(row, COLUMN_FINDINGS_time_ns, time_ns);
-        if (f->frame || frame)
-            row_int(row, COLUMN_FINDINGS_frame, (int64_t)(f->frame ? f->frame : frame));
+        if (of->rpc_id)
+            row_int(row, COLUMN_FINDINGS_rpc_id, of->rpc_id);
+        row_int(row, COLUMN_FINDINGS_time_ns, of->time_ns);
+        if (f->frame || of->frame)
+            row_int(row, COLUMN_FINDINGS_frame, (int64_t)(f->frame ? f->frame : of->frame));
         row_text(row, COLUMN_FINDINGS_rule, rule->name);
         row_text(row, COLUMN_FINDINGS_severity, rpcrdma_severity_name(rule->severity));
         row_text(row, COLUMN_FINDINGS_section, rule->section);
@@ -140,8 +139,12 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 {
     struct rows *rows = context;
 
-    rows_findings(rows, ROWS_ABOUT_PACKETS, connection && connection->number ? connection : NULL, 0,
-                  finding_time(finding, rows->pipeline->clock.now_ns), finding->frame, finding, 1);
+    rows_findings(
+        rows,
+        &(struct rows_subject){.about = ROWS_ABOUT_PACKETS,
+                               .connection = connection && connection->number ? connection : NULL,
+                               .time_ns = finding_time(finding, rows->pipeline->clock.now_ns)},
+        finding, 1);
 }
 
 static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)

@@ -86,9 +86,17 @@ struct rows_connection *rows_of(struct rows *rows, const struct rpcrdma_connecti
 void rows_address(struct rows *rows, enum column_id column, const struct rpcrdma_address *address,
                   char *text);
 
-void rows_findings(struct rows *rows, enum rows_about about,
-                   const struct rpcrdma_connection *connection, int64_t rpc_id, int64_t time_ns,
-                   uint64_t frame, const struct rpcrdma_finding *findings, size_t n);
+/* What findings are of. */
+struct rows_subject {
+    enum rows_about about;
+    const struct rpcrdma_connection *connection; /* NULL: of none */
+    int64_t rpc_id;                              /* 0: of no RPC */
+    int64_t time_ns;                             /* since the epoch */
+    uint64_t frame;                              /* of those that say nothing of theirs; 0: none */
+};
+
+void rows_findings(struct rows *rows, const struct rows_subject *of,
+                   const struct rpcrdma_finding *findings, size_t n);
 
 /* Commits what there is, between packets. */
 void rows_commit(struct rows *rows);

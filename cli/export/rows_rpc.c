@@ -143,8 +143,12 @@ void rows_message(void *context, const struct rpcrdma_flow_message *is)
         if (rows_want(rows, TABLE_SEGMENTS))
             put_segments(rows, id, is->message);
     }
-    rows_findings(rows, ROWS_ABOUT_MESSAGE, is->connection, 0, is->time_ns, is->frame, is->findings,
-                  is->n_findings);
+    rows_findings(rows,
+                  &(struct rows_subject){.about = ROWS_ABOUT_MESSAGE,
+                                         .connection = is->connection,
+                                         .time_ns = is->time_ns,
+                                         .frame = is->frame},
+                  is->findings, is->n_findings);
 }
 
 /* -- RPCs ------------------------------------------------------------------------------------ */
@@ -310,7 +314,12 @@ void rows_transaction(void *context, const struct rpcrdma_transaction *t)
         put_rpc(rows, &rpc, id);
     if (rows_want(rows, TABLE_OPERATIONS))
         put_operations(rows, t, id);
-    rows_findings(rows, ROWS_ABOUT_RPC, t->connection, id, rpc_time(t), rpc_frame(t), t->findings,
-                  t->n_findings);
+    rows_findings(rows,
+                  &(struct rows_subject){.about = ROWS_ABOUT_RPC,
+                                         .connection = t->connection,
+                                         .rpc_id = id,
+                                         .time_ns = rpc_time(t),
+                                         .frame = rpc_frame(t)},
+                  t->findings, t->n_findings);
     details_done(rows->details, t);
 }
