@@ -126,23 +126,23 @@ void rpcrdma_stream_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s)
     s->partial_seen = s->partial_size = 0;
 }
 
-/* Puts [seq, seq + len) of the piece between `before` (NULL: in front) and what follows it. */
-static void insert_after(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                         struct rpcrdma_range *before, const struct rpcrdma_tcp_piece *piece,
-                         uint64_t place, uint32_t seq, uint32_t len)
+/* len bytes of the piece, from `off` on, whose place that is. NULL: there is no memory; they count
+ * as lost when their turn comes. */
+static struct rpcrdma_range *range_new(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
+                                       const struct rpcrdma_tcp_piece *piece, uint64_t place,
+                                       uint32_t off, uint32_t len)
 {
-    struct rpcrdma_stream *s = &c->stream[end];
-    uint32_t off = seq - piece->seq, caplen = piece->caplen > off ? piece->caplen - off : 0;
+    uint32_t caplen = piece->caplen > off ? piece->caplen - off : 0;
     struct rpcrdma_range *r;
 
     if (caplen > len)
         caplen = len;
     r = rpcrdma_tcp_alloc(tcp, c, sizeof(*r) + caplen);
     if (!r)
-        return; /* it counts as lost when its turn comes */
+        return NULL;
     *r = (struct rpcrdma_range){
         .place = place,
-        .seq = seq,
+        .seq = piece->seq + off,
         .len = len,
         .caplen = caplen,
         .arrival = tcp->arrival,
@@ -152,6 +152,13 @@ static void insert_after(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
     };
     if (caplen > 0)
         memcpy(r->bytes, piece->bytes + off, caplen);
+    return r;
+}
+
+/* Puts it between `before` (NULL: in front) and what follows that. */
+static void insert_after(struct rpcrdma_stream *s, struct rpcrdma_range *before,
+                         struct rpcrdma_range *r)
+{
     r->after = before ? before->after : s->held;
     if (before)
         before->after = r;
@@ -160,10 +167,10 @@ static void insert_after(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
     if (!r->after)
         s->held_last = r;
     splay_add(&s->by_place, &r->node, &r->place, compare);
-    s->held_bytes += caplen;
+    s->held_bytes += r->caplen;
     s->n_held++;
-    s->effort = caplen < (RPCRDMA_EFFORT_MOST - s->effort) / RPCRDMA_EFFORT
-                    ? s->effort + caplen * RPCRDMA_EFFORT
+    s->effort = r->caplen < (RPCRDMA_EFFORT_MOST - s->effort) / RPCRDMA_EFFORT
+                    ? s->effort + r->caplen * RPCRDMA_EFFORT
                     : RPCRDMA_EFFORT_MOST;
 }
 
@@ -188,8 +195,11 @@ static void hold(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         if (!r || place < r->place) {
             uint64_t until = r && r->place < stop ? r->place : stop;
 
-            insert_after(tcp, c, end, before, piece, place, piece->seq + (uint32_t)(place - begin),
-                         (uint32_t)(until - place));
+            struct rpcrdma_range *held = range_new(tcp, c, piece, place, (uint32_t)(place - begin),
+                                                   (uint32_t)(until - place));
+
+            if (held)
+                insert_after(s, before, held);
             place = until;
         } else {
             before = rpcrdma_run_last(r);
