@@ -105,7 +105,7 @@ static struct metrics_pair *pair_of(struct metrics *m, const struct rpcrdma_conn
     return pair_named(m, name);
 }
 
-/* NULL: there are too many. */
+/* NULL: there are too many, which the connection's end is to tell. */
 static struct followed *follow(struct metrics *m, const struct rpcrdma_connection *connection)
 {
     gpointer key = GUINT_TO_POINTER(connection->number);
@@ -113,8 +113,11 @@ static struct followed *follow(struct metrics *m, const struct rpcrdma_connectio
     struct rpcrdma_network network;
 
     if (!one) {
-        if (g_hash_table_size(m->open) >= METRICS_CONNECTIONS)
+        if (g_hash_table_size(m->open) >= METRICS_CONNECTIONS) {
+            rpcrdma_connection_set_user(connection, m); /* nothing owned */
             return NULL;
+        }
+        rpcrdma_connection_set_user(connection, NULL);
         one = g_new0(struct followed, 1);
         one->client = -1;
         g_hash_table_insert(m->open, key, one);
@@ -176,7 +179,7 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
     struct followed *one = g_hash_table_lookup(m->open, GUINT_TO_POINTER(connection->number));
     struct followed fresh = {.pair = pair_of(m, connection), .client = client_end(connection)};
 
-    m->late += !one && g_hash_table_size(m->open) >= METRICS_CONNECTIONS;
+    m->late += connection->user != NULL;
     if (!one)
         one = &fresh;
     fresh.pair->connections++;

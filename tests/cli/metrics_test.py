@@ -9,8 +9,13 @@ import resource
 import shutil
 import socket
 import subprocess
+import sys
 
 import command
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
 
 CAPTURES = ('roce-nfs3-mini', 'roce-nfs41-callback', 'roce-nfs41-mini', 'roce-nfs42-mini', 'iwarp-nfs3-mini',
             'roce-long-call')
@@ -113,6 +118,51 @@ class Metrics(command.CommandTest):
                              sum(sum(one.get('naks', {}).values()) for one in paths))
             self.assertEqual(total(found, 'rpcrdma_connections_ended_total'), len(connections))
         self.assertGreater(seen, 4)
+
+    def test_each_way(self):
+        """Of either way the samples count what `connections` does."""
+        path = os.path.join(command.CAPTURES, 'sliced', 'loss-egress.pcapng.zst')
+        found = samples(self.run_command('metrics', path))
+        paths = [one for connection in self.json_lines('connections', '--json', path) for one in connection['paths']]
+        for way in ('client', 'server'):
+            for key, counted in ('packets', 'packets'), ('lost', 'lost_packets'), ('bytes', 'payload_bytes'):
+                self.assertEqual(total(found, f'rpcrdma_{counted}_total', towards=way),
+                                 sum(one[key] for one in paths if one['to'] == way), (way, key))
+        self.assertGreater(total(found, 'rpcrdma_lost_packets_total', towards='client'), 0)
+
+    def test_more_connections_than_are_followed(self):
+        """Those beyond are counted when they end, and said to be, also when they end behind others."""
+        packets, most, more = [], 4096, 8
+        one = rule_talk.Conversation(packets, set_up=False)
+        for number in range(1, most + more + 1):
+            one = one.beside(number)
+            one.ready = True
+            one.call(rule_talk.NULL)
+        path = os.path.join(self.folder, 'many.pcap')
+        command.pcap.write(path, packets)
+        found = samples(self.run_command('metrics', '-q', path))
+        self.assertEqual(total(found, 'rpcrdma_connections_late_total'), more)
+        self.assertEqual(total(found, 'rpcrdma_connections_ended_total'), most + more)
+        for way in ('client', 'server'):
+            self.assertEqual(total(found, 'rpcrdma_packets_total', towards=way), most + more)
+
+    def test_oldest_of_two_connections(self):
+        """Of one pair of hosts: the older of two Calls that wait, whichever connection it is of."""
+        for late in 0, 1:
+            packets = []
+            one = rule_talk.Conversation(packets)
+            two = one.beside(2)
+            one.null(), two.null()
+            for connection in (one, two)[::-1 if late else 1]:
+                connection.call(rule_talk.NULL)
+                called = packets[-2].time_ns
+                first = called if connection is (two if late else one) else first
+                one.clock.now += 10**9
+            path = os.path.join(self.folder, 'two.pcap')
+            command.pcap.write(path, packets)
+            found = samples(self.run_command('metrics', '-q', path))
+            self.assertEqual(total(found, 'rpcrdma_rpcs_waiting'), 2)
+            self.assertAlmostEqual(total(found, 'rpcrdma_rpc_oldest_waiting_seconds'), (packets[-1].time_ns - first) / 1e9)
 
     def test_calls_that_wait(self):
         """Of a file: when it ends."""

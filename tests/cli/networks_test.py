@@ -4,6 +4,7 @@ are captured in several, or with and without them."""
 import json
 import os
 import random
+import re
 import struct
 import sys
 import unittest
@@ -161,6 +162,15 @@ class Networks(CommandTest):
                 found = [one for one in series if one.startswith(name)]
                 self.assertEqual(len(found), 2, found)
                 self.assertTrue(all(',vlan="' in one and ',outer_vlan="' in one for one in found), found)
+
+    def test_labels(self):
+        """A metric's labels are what there is of a network: 0 is a VNI like others, and no VLAN."""
+        for first, second, *names in ((vxlan(0), gpe(1), {'vni': 0}, {'vni': 1}),
+                                      (vlan(7, 0), vlan(8, 0), {'vlan': 7}, {'vlan': 8})):
+            path = self.check_apart(first, second, *names)
+            found = [dict(re.findall(r'(\w+)="(\d+)"', line)) for line in self.run_command('metrics', path).splitlines()
+                     if line.startswith('rpcrdma_connections_ended_total{')]
+            self.assertCountEqual(found, [{key: str(value) for key, value in one.items()} for one in names])
 
     def test_alone(self):
         """Where no other network has these addresses nothing is said of it."""
