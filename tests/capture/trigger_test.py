@@ -3,16 +3,20 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, '..', 'cli'), os.path.join(HERE, '..', '..', 'captures', 'generate')]
 
 # pylint: disable=wrong-import-position
 import command
 import ngfile
 import pcap
+import rule_talk
+import rules_iwarp
 
 SLICED = os.path.join(command.CAPTURES, 'sliced')
 CABLE, LOSS, CREDITS = (os.path.join(SLICED, name + '.pcapng.zst')
@@ -34,6 +38,13 @@ class Trigger(command.CommandTest):
             self.assertRegex(name, r'^e_\d{5}_\d{14}\.pcapng$')
         files = [ngfile.read(os.path.join(self.folder, name)) for name in names]
         return [file._replace(packets=file.own()) for file in files]
+
+    def of(self, packets):
+        """A file of these, which stays."""
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        pcap.write(os.path.join(folder, 'made.pcap'), packets)
+        return os.path.join(folder, 'made.pcap')
 
     def packets_of(self, path):
         whole = os.path.join(self.folder, 'whole.pcapng')
@@ -99,6 +110,30 @@ class Trigger(command.CommandTest):
         for file in files:
             self.assertRegex(file.comment, r'8 in flight at a limit of 8 credits')
         self.assertEqual(self.caught(CREDITS, f'at_limit_ns > {longest * 2}ns'), [])
+
+    def test_one_time_at_the_limit(self):
+        """It is met once, while it lasts, and not again when it ends."""
+        packets = []
+        one = rule_talk.Conversation(packets)
+        other = one.beside(2)
+        for connection in one, other:
+            connection.reply(connection.call(rule_talk.NULL), credit=1)
+        xid = one.call(rule_talk.NULL)
+        for _ in range(6):
+            one.clock.now += SECOND // 2
+            other.reply(other.call(rule_talk.NULL, credit=64), credit=64)
+        one.reply(xid, credit=1)
+        self.caught(self.of(packets), 'at_limit_ns > 1s', '--post', '0.01', '--hold-off', '0')
+        self.assertIn('met 1 time:', self.stderr)
+
+    def test_slice_of_padded_data(self):
+        """On iWARP up to 7 bytes are behind what an FPDU carries: no other one follows, and it is cut."""
+        for length in range(1000, 1004):
+            one = rules_iwarp.over_iwarp(rule_talk.Conversation())
+            one.null()
+            one.read((4096,), length=length)
+            file, = self.caught(self.of(one.packets), 'name == READ', '--slice', '--pre', '1000', '--post', '1000')
+            self.assertEqual(sum(len(p.data) < p.length for p in file.packets), 1, length)
 
     def test_connection(self):
         """Its end; and that it takes the place of one that was lost, as soon as that is known."""
