@@ -79,7 +79,7 @@ plugin_loaded="tshark -G plugins 2>/dev/null | grep '^rpcrdma.so'"
 # What docs/building.md prints under "By hand".
 # shellcheck disable=SC2016
 by_hand() {
-    sed -n '/By hand:/,/^It takes/s/^    \([^#]*[^# ]\) *\(#.*\)\?$/\1/p' "$tree/docs/building.md" |
+    sed -n '/By hand:/,/^The library needs/s/^    \([^#]*[^# ]\) *\(#.*\)\?$/\1/p' "$tree/docs/building.md" |
         sed "${RPCRDMA_TESTS:+/^ctest/s/\$/ -R '$RPCRDMA_TESTS'/}"
 }
 
