@@ -419,13 +419,13 @@ static int run(const struct command *command, int argc, char **argv)
     gboolean summary = FALSE;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object", NULL},
-        {"summary", 0, 0, G_OPTION_ARG_NONE, &summary, "The verdicts alone", NULL},
+        {"summary", 0, 0, G_OPTION_ARG_NONE, &summary, "Only the verdicts", NULL},
         {"series", 0, 0, G_OPTION_ARG_FILENAME, &series,
          "Write every change to this file: time, connection, direction, requested, granted, "
          "in flight; - is standard output",
          "FILE.csv"},
         {"plot", 0, 0, G_OPTION_ARG_FILENAME, &picture,
-         "Draw what was in flight against what was granted; - is standard output", "FILE.svg"},
+         "Draw the Calls in flight and the credit limit; - is standard output", "FILE.svg"},
         {"interval", 0, 0, G_OPTION_ARG_CALLBACK, on_interval,
          "With -i: how often to report; averages at the end", "SECONDS"},
         G_OPTION_ENTRY_NULL,
@@ -470,8 +470,8 @@ const struct command command_credits = {
     .arguments = "FILE...",
     .what = "credit use per connection and direction; --json, --series, --plot",
     .details =
-        "Calls in flight (version 2: messages) against the credits requested and granted: for "
-        "how much of the time a connection was at its limit, and which of the two bound it. "
-        "--summary leaves the verdicts.",
+        "Compares Calls in flight (version 2: messages) with the credits requested and granted: "
+        "how\n"
+        "much of the time a connection was at its limit, and which of the two was the limit.",
     .run = run,
 };

@@ -41,7 +41,7 @@ void options_live(struct options *options, GOptionGroup *group)
         {"snapshot-length", 's', flags, G_OPTION_ARG_CALLBACK, on_snaplen,
          "Capture at most N bytes of each packet; 0: all (-i)", "N"},
         {"buffer-size", 'B', flags, G_OPTION_ARG_CALLBACK, on_buffer,
-         "Buffer for packets that were captured and not read yet (-i)", "MIB"},
+         "Size of the buffer for captured packets (-i)", "MIB"},
         {"no-promiscuous-mode", 'p', flags, G_OPTION_ARG_NONE,
          &options->live.device.not_promiscuous, "Capture only packets from and to this host (-i)",
          NULL},

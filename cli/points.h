@@ -28,7 +28,8 @@ enum { POINTS_JOBS_UNSAID = INT_MIN };
 #define POINTS_JOBS(jobs)                                                                          \
     {                                                                                              \
         "jobs", 'j', 0, G_OPTION_ARG_INT, jobs,                                                    \
-            "Each file, or ring of files, by itself, N at a time; also those of folders", "N"      \
+            "Read each file, or ring of files, on its own, N at a time; also those in folders",    \
+            "N"                                                                                    \
     }
 
 /* OPTIONS_GO_ON, or bad usage. Jobs that are POINTS_JOBS_UNSAID are 0 then. */

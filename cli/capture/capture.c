@@ -86,18 +86,18 @@ static int run(const struct command *command, int argc, char **argv)
          "Begin a new file after duration:SECONDS or filesize:KB; keep the latest files:N",
          "CONDITION"},
         {"slice", 0, 0, G_OPTION_ARG_NONE, &slice,
-         "Cut the bytes of data items to their headers; decode, rpcs and credits stay exact", NULL},
+         "Cut off file data, keep headers; decode, rpcs and credits stay exact", NULL},
         {"rpcrdma-only", 0, 0, G_OPTION_ARG_NONE, &only, "Leave out what is not RPC-over-RDMA",
          NULL},
         {"trigger", 0, 0, G_OPTION_ARG_FILENAME, &capture.event.expression,
-         "Write nothing until this happens; then a file with what was before and after",
+         "Write nothing until this happens, then a file with the packets before and after it",
          "EXPRESSION"},
         {"pre", 0, 0, G_OPTION_ARG_STRING, &pre,
-         "With --trigger: write what came this long before it (10)", "SECONDS"},
-        {"post", 0, 0, G_OPTION_ARG_STRING, &post, "With --trigger: and this long after it (5)",
+         "With --trigger: write the packets of this time before it (10)", "SECONDS"},
+        {"post", 0, 0, G_OPTION_ARG_STRING, &post, "With --trigger: and of this time after it (5)",
          "SECONDS"},
         {"hold-off", 0, 0, G_OPTION_ARG_STRING, &hold_off,
-         "With --trigger: no file for what happens this soon after the last (60)", "SECONDS"},
+         "With --trigger: no new file for events this soon after the last one (60)", "SECONDS"},
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "With -D: one JSON object per line", NULL},
         G_OPTION_ENTRY_NULL,
     };
@@ -140,6 +140,7 @@ const struct command command_capture = {
     .arguments = "-i DEV|FILE... -w OUT.pcapng",
     .what = "RDMA device or network interface -> file; -D lists devices; --slice",
     .details = "Writes pcapng. -r FILE takes packets from a file instead, to slice or filter it. "
-               "Ends by itself (-a, -c) or by a signal; what was captured is in the file.",
+               "The capture\n"
+               "ends by -a or -c, or by a signal; what was captured until then is in the file.",
     .run = run,
 };

@@ -140,10 +140,10 @@ const struct command command_diff = {
     .what = "two captures' operations side by side, before and after a change; --json",
     .details =
         "B is slower or faster where the mean latencies differ by more than three standard errors\n"
-        "of their difference, of 8 RPCs and more on each side; it fails more where so much more\n"
-        "has an error or no Reply, whatever the means. What only one has is \"not known\"\n"
-        "where not all of the other was read, or groups of it are summed up as (others).\n"
-        "Files of one name are paired by file handle, else by server; what is left of a\n"
-        "name is added up.",
+        "of their difference, with 8 RPCs or more on each side. It fails more where significantly\n"
+        "more RPCs have an error or no Reply, whatever the means. What only one capture has is\n"
+        "\"not known\" if the other was not read to its end, or has groups summed up as (others).\n"
+        "Files of one name are paired by file handle, else by server; the rest of a name is\n"
+        "added up.",
     .run = run,
 };

@@ -62,7 +62,7 @@ static void create_for_owner(const struct database *db)
     fd = open(db->name.resolved, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd >= 0 && geteuid() == 0 && !lent.lent && fstat(db->fd, &is) == 0 &&
         fchown(fd, is.st_uid, is.st_gid) != 0)
-        complain("%s: it stays root's: %s", db->name.given, strerror(errno));
+        complain("%s: it still belongs to root: %s", db->name.given, strerror(errno));
     if (fd >= 0)
         close(fd);
     privilege_return(&lent);

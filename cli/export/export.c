@@ -421,10 +421,10 @@ static int run(const struct command *command, int argc, char **argv)
     struct choice choice = {.jobs = POINTS_JOBS_UNSAID};
     GOptionEntry own[] = {
         {"sqlite", 0, 0, G_OPTION_ARG_FILENAME, &choice.sqlite,
-         "Into this database; what is in it stays, and is not added again", "OUT.db"},
+         "Into this database; rows that are in it stay, and are not added again", "OUT.db"},
         {"ndjson", 0, 0, G_OPTION_ARG_FILENAME, &choice.ndjson,
          "A file per table in this folder, a JSON object per line; - is standard output", "DIR"},
-        {"csv", 0, 0, G_OPTION_ARG_FILENAME, &choice.csv, "Likewise as CSV; - takes one table",
+        {"csv", 0, 0, G_OPTION_ARG_FILENAME, &choice.csv, "The same as CSV; - takes one table",
          "DIR"},
         {"ring-buffer", 'b', 0, G_OPTION_ARG_CALLBACK, on_ring,
          "Begin new files after duration:SECONDS or filesize:KB; keep the latest files:N",
@@ -483,8 +483,9 @@ const struct command command_export = {
     .name = "export",
     .arguments = "FILE|FOLDER...",
     .what = "all of it as tables: an SQLite database, NDJSON, CSV",
-    .details = "Keys are the same whenever and with whatever else a capture is read: exporting it\n"
-               "twice, or later what it begins with, adds nothing. docs/sql.md has the tables,\n"
-               "and questions to ask them.",
+    .details =
+        "A capture has the same keys each time it is exported, alone or with others: exporting\n"
+        "it again, or a file that is its beginning, adds nothing. docs/sql.md has the tables,\n"
+        "and questions to ask them.",
     .run = run,
 };

@@ -168,8 +168,8 @@ static void read_source(struct source *source)
                  source->too_long, plural(source->too_long), LINE,
                  source->too_long == 1 ? "is" : "are");
     if (source->lost > 0)
-        complain("%s: at least %" PRIu64 " event%s lost when it was recorded: of RPCs in it, times "
-                 "and whole RPCs are missing",
+        complain("%s: at least %" PRIu64 " event%s lost when it was recorded: RPCs in it, or "
+                 "times of them, are missing",
                  source->pub.path, source->lost, source->lost == 1 ? " was" : "s were");
     if (ferror(source->file)) {
         complain("%s: %s", source->pub.path, strerror(errno));
@@ -180,8 +180,8 @@ static void read_source(struct source *source)
         source->unusable = true;
     }
     if (source->records.left_out > 0)
-        complain("%s: of %" PRIu64 " RPC%s there was no room: --max-memory", source->pub.path,
-                 source->records.left_out, plural(source->records.left_out));
+        complain("%s: %" PRIu64 " RPC%s left out: more than --max-memory holds", source->pub.path,
+                 source->records.left_out, source->records.left_out == 1 ? " is" : "s are");
     if (source->records.too_many_alike > 0)
         complain("%s: %" PRIu64 " RPC%s left out: too many others have the same XID",
                  source->pub.path, source->records.too_many_alike,

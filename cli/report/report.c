@@ -161,10 +161,10 @@ static int run(const struct command *command, int argc, char **argv)
         {"html", 0, 0, G_OPTION_ARG_FILENAME, &choice.html,
          "Write the report to this file, with charts, instead; - is standard output", "OUT.html"},
         {"slow", 0, 0, G_OPTION_ARG_CALLBACK, on_slow,
-         "Call a server, or a client that is read from, slow that takes most of this time (1000)",
+         "Call a server (or a client that sends data) slow if it takes most of this time (1000)",
          "MS"},
         {"trace", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &choice.traces,
-         "A kernel's trace of the same time, client's or server's, as text; repeatable", "FILE"},
+         "Kernel trace of the client or server at the same time, as text; repeatable", "FILE"},
         POINTS_JOBS(&jobs),
         G_OPTION_ENTRY_NULL,
     };
@@ -193,6 +193,6 @@ const struct command command_report = {
     .name = "report",
     .arguments = "FILE|FOLDER...",
     .what = "one page: what is wrong, where the time went; --html, --json",
-    .details = "The rules by which causes are named stand in docs/report.md.",
+    .details = "docs/report.md has the rules by which causes are named.",
     .run = run,
 };

@@ -232,8 +232,8 @@ static void finish(struct rpcs *rpcs, const struct choice *choice)
     }
     n = nfs_paths_dropped(details_paths(rpcs->details));
     if (n > 0 && !rpcs->pipeline->options->quiet)
-        complain("%" PRIu64 " name%s of files %s not known: --max-memory", n, plural(n),
-                 n == 1 ? "is" : "are");
+        complain("%" PRIu64 " name%s of files %s not known: more than --max-memory holds", n,
+                 plural(n), n == 1 ? "is" : "are");
 }
 
 static int run(const struct command *command, int argc, char **argv)

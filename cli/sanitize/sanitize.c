@@ -154,7 +154,7 @@ static void say_moved(const struct sanitize *s)
 
     if (s->any_written && moved_ns > 0)
         complain(
-            "what was left out came first: times since the beginning, and the capture's length, "
+            "the first packets were left out: times since the beginning, and the capture's length, "
             "are %" PRIi64 ".%09" PRIi64 " s less",
             moved_ns / 1000000000, moved_ns % 1000000000);
 }
@@ -327,8 +327,8 @@ const struct command command_sanitize = {
     .name = "sanitize",
     .arguments = "FILE... -o OUT.pcapng",
     .what = "a capture without file data, names, credentials and addresses, to be shared",
-    .details = "What is not known is left out, or zeros. Sizes, times and what was done stay, and "
-               "so does what\nother commands say of it. docs/sharing.md says what the result still "
-               "reveals.",
+    .details =
+        "What is not known is left out, or becomes zeros. Sizes, times and operations stay, and\n"
+        "other commands say the same of the result. docs/sharing.md says what it still reveals.",
     .run = run,
 };

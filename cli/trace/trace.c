@@ -227,7 +227,7 @@ static int run(const struct command *command, int argc, char **argv)
         {"frame", 0, 0, G_OPTION_ARG_INT64, &frame, "The RPC that this packet is part of", "N"},
         {"slowest", 0, 0, G_OPTION_ARG_NONE, &slowest, "The RPC that took longest", NULL},
         {"trace", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &traces,
-         "A kernel's trace of the same time, client's or server's, as text; repeatable", "FILE"},
+         "Kernel trace of the client or server at the same time, as text; repeatable", "FILE"},
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);
@@ -284,7 +284,7 @@ const struct command command_trace = {
     .name = "trace",
     .arguments = "FILE...",
     .what = "one RPC from Call to delivered Reply, packet by packet; --json",
-    .details = "Arrows point away from the end that calls. \"retransmitted\": what it carries was "
-               "sent before.",
+    .details =
+        "-> is from the end that calls, <- is to it. \"retransmitted\": the same was sent before.",
     .run = run,
 };

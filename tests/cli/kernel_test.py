@@ -406,7 +406,7 @@ class Kernel(CommandTest):
         xid = self.xids()[0][2:]
         path = self.file('\n'.join(line.format(i, xid) for i in range(50000)).encode(), 'same.txt')
         self.run_command('report', WIRE, '--trace', path, status=2, errors=3)
-        self.assertIn('there was no room', self.stderr)
+        self.assertIn('left out: more than --max-memory holds', self.stderr)
         self.assertIn('too many others have the same XID', self.stderr)
 
     def test_no_room(self):
@@ -419,7 +419,7 @@ class Kernel(CommandTest):
                 out.append(line.format(100 + i / 1000, event, task, '' if event == 'rpc_request' else xid))
         path = self.file('\n'.join(out).encode(), 'many.txt')
         self.run_command('report', '--max-memory', '1', WIRE, '--trace', path, status=2, errors=3)
-        left_out = int(re.search(r'of (\d+) RPCs there was no room', self.stderr).group(1))
+        left_out = int(re.search(r'(\d+) RPCs are left out: more than --max-memory', self.stderr).group(1))
         kept = int(re.search(r'none of its (\d+) RPCs', self.stderr).group(1))
         self.assertEqual(left_out + kept, rpcs)
         self.assertIn('1 line of 4096 bytes and more is left out', self.stderr)

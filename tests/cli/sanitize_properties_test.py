@@ -144,7 +144,7 @@ class Beginning(command.CommandTest):
             said = self.stderr
             moved = self.beginning(out) - shift * 1000000000 - self.beginning(command.capture())
             self.assertGreater(moved, 7000000000)
-            self.assertIn('what was left out came first: times since the beginning, and the capture\'s length, are '
+            self.assertIn('the first packets were left out: times since the beginning, and the capture\'s length, are '
                           f'{moved // 1000000000}.{moved % 1000000000:09} s less\n', said)
             self.assertEqual(self.first_rpc(out) - shift * 1000000000, self.first_rpc(command.capture()))
         again = os.path.join(self.folder, 'again.pcapng')

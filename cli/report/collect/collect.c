@@ -375,6 +375,6 @@ void report_complain(const struct report *r)
         complain("%" PRIu64 " refused %s not told: of more clients and servers than are kept",
                  attempts, attempts == 1 ? "attempt to connect is" : "attempts to connect are");
     if (names > 0)
-        complain("%" PRIu64 " %s of files %s not known: --max-memory", names,
+        complain("%" PRIu64 " %s of files %s not known: more than --max-memory holds", names,
                  names == 1 ? "name" : "names", names == 1 ? "is" : "are");
 }
