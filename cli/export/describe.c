@@ -17,7 +17,7 @@ static int no_table(const struct command *command, const char *name)
                                : table == N_TABLES - 1 ? " or "
                                                        : ", ",
                                tables[table].name);
-    status = bad_usage(command, "--tables: \"%s\" is none; it has %s", name, all->str);
+    status = bad_usage(command, "--tables: there is no table \"%s\"; choose %s", name, all->str);
     g_string_free(all, TRUE);
     return status;
 }
@@ -81,7 +81,8 @@ int describe_sql(const struct command *command, const struct options *options, c
     int status;
 
     if (strcmp(engine, "clickhouse") != 0)
-        return bad_usage(command, "--sql: \"%s\" is none; it has clickhouse", engine);
+        return bad_usage(command, "--sql: there is no engine \"%s\"; the only one is clickhouse",
+                         engine);
     if (cluster && !clickhouse_cluster_name(cluster))
         return bad_usage(command, "--cluster: letters, digits and _, not \"%s\"", cluster);
     status = begin_output(options, &out);

@@ -270,7 +270,7 @@ static bool is_key(const char *path, const char *key)
 static int check(const struct command *command, const struct sanitize *s)
 {
     if (s->options->n_devices > 0)
-        return bad_usage(command, "it takes a file; capture first");
+        return bad_usage(command, "it reads files only: capture first");
     if (!s->files.path)
         return bad_usage(command, "where to? -o FILE, or -o - for a pipe");
     return output_binary(command, "-o", s->files.path);

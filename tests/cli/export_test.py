@@ -436,7 +436,7 @@ class Schema(Export):
         self.assertEqual(self.json('export', '--schema', '--tables', 'paths,rpcs'),
                          [one for one in columns if one['table'] in ('paths', 'rpcs')])
         self.run_command('export', '--schema', '--tables', 'nosuch', status=2, errors=1)
-        self.assertIn('--tables: "nosuch" is none', self.stderr)
+        self.assertIn('--tables: there is no table "nosuch"', self.stderr)
         changed, = (one for one in columns if (one['table'], one['column']) == ('credit_points', 'time_ns'))
         self.assertEqual((changed['help'], 'field' in changed), ('When it changed', False))
         database = self.database(capture('roce-nfs3-mini'))

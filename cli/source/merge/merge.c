@@ -366,7 +366,7 @@ struct source *source_merge_open(char *const *paths, size_t n, size_t memory, ch
     struct merge *merge;
 
     if (n > MANY) {
-        snprintf(error, size, "%zu files are too many at once: %d are not", n, (int)MANY);
+        snprintf(error, size, "%zu files are too many: at most %d are read as one", n, (int)MANY);
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
