@@ -193,6 +193,9 @@ struct rpcrdma_tcp_segment {
         uint32_t first, end;
     } arrived[RPCRDMA_TCP_BLOCKS];
     uint8_t n_arrived;
+    bool has_stamp;
+    uint32_t
+        stamp; /* TCP's timestamp (RFC 7323): of its sender's clock, a millisecond or more each */
 };
 
 /* a - b of two 24-bit PSNs, in [-2^23, 2^23). */

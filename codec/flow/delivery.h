@@ -211,6 +211,9 @@ struct rpcrdma_path {
     /* TCP: new data came behind a second or more of none, once or more, and each time IP IDs show
      * that its sender sent nothing meanwhile: nothing that was lost before it came here */
     bool pauses_counted;
+    /* TCP: likewise, and each time the timestamps (RFC 7323) of its sender show by its own clock
+     * that so much time had passed */
+    bool pauses_timed;
 };
 
 /* A packet that did not come once and in its turn. */

@@ -32,6 +32,14 @@ def count(c, more, server=False):
             c.packets[i] = with_ip(one, number)
 
 
+def stamped(packet, stamp):
+    """With TCP's timestamp (RFC 7323), in milliseconds."""
+    offset = packet.data[46] + (3 << 4)  # of the payload, in words
+    option = struct.pack('>BBBBII', 1, 1, 8, 10, stamp, 0)
+    data = packet.data[:46] + bytes([offset]) + packet.data[47:54] + option + packet.data[54:]
+    return with_ip(packet._replace(data=data), struct.unpack('>H', data[18:20])[0])
+
+
 def joined(packets):
     return with_ip(packets[0]._replace(data=packets[0].data + b''.join(one.data[HEADERS:] for one in packets[1:])), 0)
 
@@ -203,6 +211,37 @@ class SentNothing(ConversationTest):
         self.assertEqual(self.slow(6), ('high', False))
         for arguments in ({'missing': 1}, {'missing': 5}, {'counts': False}):
             self.assertEqual(self.slow(6, **arguments), ('medium', True), arguments)
+
+
+class Stamped(ConversationTest):
+    def silence(self, stamp):
+        """Nothing at all passes for 6 s between a Call and its Reply. stamp: how the server's timestamps follow from the time, and
+        whether it is behind that silence."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(8):
+                c.clock.now += SECOND // 20
+                c.null()
+            xid = c.call(rule_talk.NULL)
+            at, server = len(c.packets), c.packets[0].data[30:34]
+            c.clock.now += 6 * SECOND
+            c.reply(xid)
+            for _ in range(8):
+                c.null()
+            c.talk.disconnect()
+            count(c, lambda _: 0, server=True)
+            if stamp:
+                c.packets[:] = [stamped(one, stamp(one.time_ns // MS & 0xFFFFFFFF, i >= at)) if one.data[26:30] == server else one
+                                for i, one in enumerate(c.packets)]
+        cause, = self.report(talk)['causes']
+        self.assertEqual(cause['cause'], 'slow-server')
+        return cause['confidence'], 'the clock of the host that captured may have been set forward' in cause.get('against', '')
+
+    def test_clock(self):
+        """It took as long by the server's clock: no other one was set forward."""
+        self.assertEqual(self.silence(lambda ms, _: ms), ('high', False))
+        for stamp in (None, lambda ms, behind: ms - 6000 * behind, lambda ms, behind: ms - 3000 * behind, lambda ms, _: ms // 10):
+            self.assertEqual(self.silence(stamp), ('medium', True))
 
 
 class Doubt(ConversationTest):

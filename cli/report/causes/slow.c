@@ -124,17 +124,20 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
              nothing_lost && !may_be_lost(r, slow) ? " and without anything being lost" : "");
 }
 
-/* The server sent nothing meanwhile, as its IP IDs show: no Reply was lost before it came here. */
-static void no_reply_lost(const struct report *r, const struct report_connection *c,
-                          struct report_slow *slow)
+/* What is known of the server's pauses leaves no doubt: it sent nothing meanwhile, as its IP IDs
+ * show, so that no Reply was lost before it came here; that took as long by its own clock. */
+static void look_at_pauses(const struct report *r, const struct report_connection *c,
+                           struct report_slow *slow)
 {
     const int64_t least_ns = 2 * SECOND; /* half of which is a pause that was looked at */
-    const int client = 1 - report_server_end(&c->pub);
+    const struct rpcrdma_path *path = &c->path[1 - report_server_end(&c->pub)];
 
-    if (r->slow_ns < SECOND || slow->ns / least_ns < (int64_t)slow->rpcs ||
-        !c->path[client].pauses_counted)
-        return;
-    slow->alone = slow->behind = 0;
+    if (r->slow_ns >= SECOND && slow->ns / least_ns >= (int64_t)slow->rpcs && path->pauses_counted)
+        slow->alone = slow->behind = 0;
+    if (path->pauses_timed) {
+        slow->idle_ns = 0;
+        slow->several_idle = false;
+    }
 }
 
 /* What nothing else explains, of an end of a connection. */
@@ -146,7 +149,7 @@ static struct report_slow own_of(const struct report *r, const struct report_con
     if (!c->disturbed)
         own = c->trouble->slow_own[server];
     if (server)
-        no_reply_lost(r, c, &own);
+        look_at_pauses(r, c, &own);
     return own;
 }
 
@@ -178,7 +181,7 @@ static struct report_slow server_slow_apart(const struct report *r,
         (!report_losses_explain(c, &c->trouble->slow_server, 1 - report_server_end(&c->pub)) ||
          too_many_for_losses(c, &c->trouble->slow_server)))
         report_slow_add(&own, &c->trouble->slow_server);
-    no_reply_lost(r, c, &own);
+    look_at_pauses(r, c, &own);
     return own;
 }
 

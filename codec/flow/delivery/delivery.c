@@ -411,6 +411,7 @@ const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d,
     path->largest_payload = d->largest_payload;
     path->acknowledged = d->acknowledged;
     path->pauses_counted = d->pause_counted && !d->pause_uncounted;
+    path->pauses_timed = d->pause_timed && !d->pause_untimed;
     path->refused_for_good = flow_delivery_not_ready(d);
     return path;
 }

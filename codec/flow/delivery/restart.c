@@ -150,16 +150,45 @@ void delivery_segment_fills(struct flow_delivery *d, const struct rpcrdma_tcp_se
     rare->away.missing = 0;
 }
 
+static uint16_t short_stamp(const struct rpcrdma_tcp_segment *segment)
+{
+    enum { STAMP_BITS = 4 };
+
+    return (uint16_t)(segment->stamp >> STAMP_BITS);
+}
+
+void delivery_segment_stamped(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment)
+{
+    d->stamped = segment->has_stamp;
+    d->stamp = short_stamp(segment);
+}
+
+/* It took as long by its sender's clock, in milliseconds, as Linux' are. A clock that was set
+ * forward here shows more than that; and units that are longer, less. */
+static bool took_as_long(const struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment)
+{
+    enum { PART = 20 };
+    const int64_t unit_ns = 16000000, longest = UINT16_MAX / 2;
+    int64_t here = (segment->time_ns - d->progress_ns) / unit_ns,
+            there = (uint16_t)(short_stamp(segment) - d->stamp),
+            differ = there > here ? there - here : here - there;
+
+    return segment->has_stamp && d->stamped && here < longest && differ * PART <= here;
+}
+
 static void note_pause(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
                        uint64_t first)
 {
     bool counted = first == d->next && segment->ip_id != 0 && origin_counts(d) &&
-                   ids_missing(d, segment->ip_id, d->id, d->id_packets) == 0;
+                   ids_missing(d, segment->ip_id, d->id, d->id_packets) == 0,
+         timed = took_as_long(d, segment);
 
     if (first < d->next || segment->time_ns - d->progress_ns < LONG_NS)
         return;
     d->pause_counted |= counted;
     d->pause_uncounted |= !counted;
+    d->pause_timed |= timed;
+    d->pause_untimed |= !timed;
 }
 
 RPCRDMA_RARE void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,

@@ -337,6 +337,7 @@ static void new_bytes(struct flow_memory *memory, struct flow_delivery *d,
     if (first + EARLY < d->through)
         d->through = first; /* bytes were acknowledged that had not been sent: by nobody here */
     d->progress_ns = segment->time_ns;
+    delivery_segment_stamped(d, segment);
     transmission_add(memory, d, first, end - 1, segment->frame, segment->time_ns);
     d->next = end;
 }

@@ -380,12 +380,15 @@ struct flow_delivery {
     bool naming : 1;  /* the answer in hand is an Ack, of the message that it names */
     bool loose : 1;   /* `next` is a lower bound */
     bool pause_counted : 1, pause_uncounted : 1; /* see rpcrdma_path.pauses_counted */
-    bool repeating;        /* what is being sent is being retransmitted */
-    bool copied;           /* the packet in hand was seen elsewhere before */
-    bool repeats;          /* the packet in hand does: */
+    bool pause_timed : 1, pause_untimed : 1;     /* see rpcrdma_path.pauses_timed */
+    bool stamped : 1;      /* TCP: the packet of progress_ns had a timestamp */
+    bool repeating : 1;    /* what is being sent is being retransmitted */
+    bool copied : 1;       /* the packet in hand was seen elsewhere before */
+    bool repeats : 1;      /* the packet in hand does: */
     uint8_t repeat;        /* enum rpcrdma_repeat */
     uint8_t progress_tap;  /* where the newest packet was captured */
     uint8_t tap;           /* where the packet in hand was captured; 0: not known */
+    uint16_t stamp;        /* that timestamp's, without its lowest 4 bits */
 
     struct rare *rare;   /* NULL: there was nothing of it. Owned */
     struct extra *extra; /* likewise */
@@ -656,7 +659,9 @@ void delivery_note_acked_late(struct rare *rare, const struct flow_delivery *bac
 /* So much new data follows, and its receiver has sent nothing since: spurious.again_size is not 0.
  */
 void delivery_segment_goes_on(struct flow_delivery *d, uint64_t bytes);
-/* Its IP ID is the first: those behind it are counted from here on. restart.c */
+/* It has new data, at progress_ns: its timestamp is kept. restart.c */
+void delivery_segment_stamped(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment);
+/* Its IP ID is the first: those behind it are counted from here on. */
 void delivery_segment_counted(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment);
 /* ... or the next one behind that, rare->away.alone; or what was missing, at `first`. */
 void delivery_segment_follows(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment);

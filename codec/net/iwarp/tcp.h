@@ -251,7 +251,8 @@ enum { RPCRDMA_HELD_MOST = RPCRDMA_BOUND(16 << 20, 2048) }; /* more than any win
 void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                             const struct rpcrdma_tcp_piece *piece);
 /* tcp_options.c. What the n bytes of options of this acknowledgement say of what arrived (SACK):
- * its `twice`, `twice_end`, `arrived` and `n_arrived`, which stay as they are without. */
+ * its `twice`, `twice_end`, `arrived` and `n_arrived`; and of its sender's clock, before that:
+ * `has_stamp` and `stamp`. They stay as they are without. */
 void rpcrdma_tcp_blocks(const uint8_t *options, size_t n, struct rpcrdma_tcp_segment *segment);
 
 /* tcp_reorder.c. Gives out all that can be; `last`: nothing more will come, so holes stay holes. */

@@ -4,8 +4,9 @@
 #include "wire/cursor.h"
 
 /* RFC 9293 section 3.1: kind, and but for the first two also a length, of all of the option. */
-enum { OPTION_END = 0, OPTION_NONE = 1, OPTION_SACK = 5 };
+enum { OPTION_END = 0, OPTION_NONE = 1, OPTION_SACK = 5, OPTION_STAMPS = 8 };
 enum { HEADER = 2, BLOCK = 8 }; /* SACK: RFC 2018 section 3 */
+enum { STAMPS_SIZE = 10 };      /* RFC 7323 section 3.2 */
 
 static bool within(const uint8_t *block, const uint8_t *other)
 {
@@ -50,6 +51,10 @@ void rpcrdma_tcp_blocks(const uint8_t *options, size_t n, struct rpcrdma_tcp_seg
             if (length >= HEADER)
                 tell_blocks(segment, options + at + HEADER, length - HEADER);
             return;
+        }
+        if (options[at] == OPTION_STAMPS && length == STAMPS_SIZE) {
+            segment->has_stamp = true;
+            segment->stamp = rpcrdma_get_be32(options + at + HEADER);
         }
         at += length;
     }
