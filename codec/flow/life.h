@@ -36,8 +36,8 @@ struct rpcrdma_silence {
                        * none; known where nothing is unanswered, too */
     int64_t once_ns;  /* when the oldest of what is neither answered, refused nor sent again was
                        * sent; 0: nothing. Of TCP, data that waits for its Ack */
-    int64_t naked_ns; /* RoCE, InfiniBand: the other's latest Nak of a sequence; 0: the latest is of
-                       * another kind, or there is none */
+    int64_t naked_ns; /* of transmissions, RoCE and InfiniBand: the other's latest Nak of a
+                       * sequence; 0: the latest is of another kind, or there is none */
 };
 
 struct rpcrdma_life {

@@ -283,13 +283,18 @@ static bool asked_for(const struct flow_delivery *d, const struct transmission *
                                       : t->refused && d->rare->nak_at <= t->last;
 }
 
+static int64_t naked_ns(const struct flow_delivery *d)
+{
+    return d->rare && d->rare->path.naks[RPCRDMA_NAK_PSN_SEQUENCE] > 0 && !d->not_ready
+               ? d->rare->nak_ns
+               : 0;
+}
+
 void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence)
 {
     const struct transmission *t = unanswered(d), *oldest = transmission_pending(d);
 
     *silence = (struct rpcrdma_silence){.heard_ns = d->answered_ns};
-    if (d->rare && d->rare->path.naks[RPCRDMA_NAK_PSN_SEQUENCE] > 0 && !d->not_ready)
-        silence->naked_ns = d->rare->nak_ns;
     if (in_vain_since(d, oldest)) {
         silence->transmissions = silence->in_vain = d->rare->served_again.times;
         silence->since_ns = d->rare->served_again.since_ns;
@@ -297,6 +302,7 @@ void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence
         silence->transmissions = t->times;
         silence->in_vain = in_vain(d, t);
         silence->since_ns = t->delivered ? d->answered_ns : t->first_ns;
+        silence->naked_ns = naked_ns(d);
     } else if (d->probed) {
         silence->probes = true;
         silence->transmissions = silence->in_vain = d->rare->probes.count;
