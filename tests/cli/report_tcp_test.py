@@ -402,6 +402,34 @@ class Ended(ConversationTest):
         self.assertEqual(cause['against'], 'no Call that had waited was seen on both')
         self.assertEqual(self.last_only(1), [])
 
+    def test_answered_at_last(self):
+        """The path is back, and the server answers the FIN of the connection that failed when it comes again."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(20):
+                c.null()
+            xid = c.call(rule_talk.NULL)
+            call, ack = c.packets[-2:]
+            c.packets.pop()
+            for number in range(7):
+                c.clock.now += 300 * MS << number
+                c.packets.append(call._replace(time_ns=c.clock.tick()))
+            c.talk.segment(c.client, flags=FIN | ACK)
+            fin = c.packets[-1]
+            c.clock.now += 4 * SECOND
+            one = c.beside(2)
+            one.talk = IwarpTalk(c.packets, one.client, one.server, c.clock)
+            one.reply(one.call(rule_talk.NULL, xid=xid))
+            c.clock.now += SECOND
+            c.packets += [one._replace(time_ns=c.clock.tick()) for one in (call, ack, fin)]
+            c.talk.segment(c.server, flags=FIN | ACK)
+            c.talk.acknowledge(c.client)
+            for _ in range(20):
+                one.null()
+        causes = {one['cause']: one['text'] for one in self.report(talk)['causes']}
+        self.assertNotIn('unanswered', causes)
+        self.assertIn('The path or the peer was down: a cable, a switch, or the host.', causes['connection-failed'])
+
     def test_again_and_again(self):
         """That is one cause, unless a Call waited for long before."""
         self.assertEqual([one[:2] for one in self.resets(4, 200 * MS)], [('reconnect-storm', 'high')])

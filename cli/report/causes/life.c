@@ -26,14 +26,17 @@ static int64_t client_stuck_ns(const struct report_connection *from)
     return known && ns >= MAX(STUCK_NS, time_times(report_ack_time(from, false, 50), 2)) ? ns : 0;
 }
 
-/* Both ends sent something within the last second of it. */
+/* Both ends sent something within the last second of it. What an end sent long after that, as it
+ * answers a FIN that came again, does not tell. */
 static bool heard_to_the_end(const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
-    int64_t late = life->ended_ns - SECOND;
+    bool heard = life->ended != RPCRDMA_ENDED_NOT;
 
-    return life->ended != RPCRDMA_ENDED_NOT && life->silence[0].heard_ns > late &&
-           life->silence[1].heard_ns > late;
+    for (int end = 0; end < 2; end++)
+        heard &= life->silence[end].heard_ns > life->ended_ns - SECOND &&
+                 life->silence[end].heard_ns < life->ended_ns + SECOND;
+    return heard;
 }
 
 /* Its client stood still: that is why the server does not know it any more. */

@@ -149,11 +149,21 @@ static void note_served(struct report_unanswered *without, const struct rpcrdma_
     without->at_work |= at_work;
 }
 
+/* The other end had it, and did not answer. Where that shows a second after the connection was
+ * ended, and later, it may have got it only then. */
+static bool was_held(const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_life *life = &t->connection->life;
+
+    return t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED &&
+           (life->ended == RPCRDMA_ENDED_NOT ||
+            time_less(t->call.time_ns, life->ended_ns) < SECOND);
+}
+
 static void note_unanswered(struct report *r, struct report_tally *tally,
                             const struct rpcrdma_transaction *t)
 {
-    bool held = t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED,
-         none = report_has_no_reply(t);
+    bool held = was_held(t), none = report_has_no_reply(t);
     int64_t late_ns = SECOND;
     bool late, in_vain;
     struct report_unanswered *without;
