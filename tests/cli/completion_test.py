@@ -74,7 +74,8 @@ def accepted(name, option):
         return classes
     if 'there is no rule' in run.stderr:
         return classes | {rule['name'] for rule in rules}
-    listed = re.search(rf'{option}(?: needs)? ([a-z]+(?:, [a-z]+)* or [a-z]+), not|choose ([^;]*);', run.stderr)
+    listed = re.search(rf'{option}(?: needs)? ([a-z]+(?:, [a-z]+)* or [a-z]+), not|'
+                       r'(?:it has|choose|the only one is) ([^;]*);', run.stderr)
     return set(re.sub(', | or ', ' ', listed[1] or listed[2]).split()) if listed else set()
 
 
