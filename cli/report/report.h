@@ -152,7 +152,7 @@ struct report_cause {
     uint64_t count;      /* how often it happened: told as one; 0: not known */
     int64_t time_ns;     /* that it cost them */
     uint64_t frame;      /* the first that shows it; 0: none by itself */
-    char text[960];      /* sentences, with numbers */
+    char text[1200];     /* sentences, with numbers */
     char against[360];   /* what speaks against it; "" */
 };
 

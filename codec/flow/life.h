@@ -54,6 +54,11 @@ struct rpcrdma_life {
     uint32_t unheard;           /* of `requests`: sent again after a REP, before any RTU */
     uint32_t accepted_again;    /* how often the REP was sent again behind an RTU, which the server
                                  * had not got, up to ... */
+    bool has_down, has_mac;
+    bool looked_back; /* for `previous`, at its set-up; else it was not known for RPC-over-RDMA then
+                       */
+    bool given_up; /* a DREQ ended it, whose sender had sent something again and had no answer: what
+                    * the other one answers behind it does not change that end's silence[] */
     int64_t accepted_again_ns;  /* ... the last of these */
     uint64_t established_frame; /* REP, then RTU; MPA Reply. 0: not seen */
     int64_t established_ns;
@@ -63,19 +68,14 @@ struct rpcrdma_life {
      * firewall. 0: it did not */
     uint64_t denied_frame;
     struct rpcrdma_silence silence[2]; /* of what was sent towards each end, when it ended */
-    bool given_up; /* a DREQ ended it, whose sender had sent something again and had no answer: what
-                    * the other one answers behind it does not change that end's silence[] */
     int64_t last_call_ns;
     /* The connection between the same two hosts and to the same port that this one takes the place
      * of; 0: none. From the last that reached an end of that one to the set-up of this one, or to
      * its first Call where none of its set-up was captured. */
     uint32_t previous;
     uint32_t next; /* and the one that took the place of this one */
-    int64_t down_since_ns, down_ns;
-    bool has_down;
-    uint8_t mac[6]; /* where the client sent its REQ: the server's, or a router's */
-    bool has_mac;
-    bool looked_back; /* for that, at its set-up; else it was not known for RPC-over-RDMA then */
+    int64_t down_since_ns, down_ns; /* has_down */
+    uint8_t mac[6]; /* has_mac: where the client sent its REQ: the server's, or a router's */
 };
 
 /* Nothing accepted the connection, or the client asked again and again though a REP was sent.

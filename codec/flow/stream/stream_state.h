@@ -109,13 +109,13 @@ struct stream {
     bool presumed : 1;         /* likewise, and `next` is what an Ack named: flow_stream_presume */
     bool from_first : 1;       /* the first message of all was captured, as an Ack of it says */
     bool moves_data : 1;       /* there was an RDMA Write, or a Read request */
-    bool resync;               /* next is a lower bound: an unknown number of PSNs was taken */
-    bool selected;             /* by the user */
-    bool has_far;
+    bool selected : 1;         /* by the user */
+    bool has_far : 1;
+    bool evident : 1; /* the gap before the reorder queue is known to be filled for the receiver */
+    bool filling : 1; /* of the step in hand: what the gap held up is being taken */
+    bool resync;      /* next is a lower bound: an unknown number of PSNs was taken */
     bool has_acked;
-    bool evident;   /* the gap before the reorder queue is known to be filled for the receiver */
-    bool filling;   /* of the step in hand: what the gap held up is being taken */
-    uint8_t review; /* likewise: enum stream_review */
+    uint8_t review;                  /* of the step in hand: enum stream_review */
     uint8_t recent_next, recent_set; /* bit by bit: that one is of a Send */
     uint32_t far_next;               /* PSN after that of a packet far from the others */
     uint32_t acked;                  /* highest PSN the receiver acknowledged */
