@@ -38,8 +38,11 @@ def messages(path, passes):
 
 
 def infos(path, passes):
-    return {int(frame[0]): info[0] for frame, info in
-            host.fields(path, 'frame.number', '_ws.col.Info', where='rpcrdma', passes=passes)}
+    """As the list is printed: `_ws.col.info` of Wireshark 4.6 is not final."""
+    out, _ = host.run('-n', '-r', path, '-Y', 'rpcrdma', *(['-2'] if passes == 2 else []),
+                      '-o', 'gui.column.format:"No.","%m","Info","%i"')
+    rows = (line.strip().partition(' ') for line in out.splitlines())
+    return {int(frame): info for frame, _, info in rows}
 
 
 class LateTest(host.PluginTest):
