@@ -186,6 +186,38 @@ class Responses(ConversationTest):
         self.assertIn('responses that come out of order behind the place of capture, or damaged', cause['against'])
 
 
+class Disorder(ConversationTest):
+    def asked(self, c, late):
+        """A Nak asks for a Call that another overtook: it was lost, or came late."""
+        psn = c.client.psn
+        first = c.call(rule_talk.NULL)
+        lost, _ = rules_transport.take(c, 2)
+        second = c.call(rule_talk.NULL)
+        overtaking, ack = rules_transport.take(c, 2)
+        c.packets.append(overtaking)
+        if late:
+            rules_transport.again(c, lost, 1000)
+        rules_transport.nak(c, c.server, psn, rules_transport.SEQUENCE_ERROR)
+        for one in (lost, overtaking, ack):
+            rules_transport.again(c, one, rules_transport.MS)
+        c.reply(first)
+        c.reply(second)
+
+    def test_naks(self):
+        """Naks of which most ask for what came late: what the others ask for may be missing in the capture alone."""
+        for late, confidence in ((0, 'high'), (1, 'high'), (3, 'medium')):
+            def talk(c, _, late=late):
+                c.null()
+                for number in range(late + 1):
+                    self.asked(c, number < late)
+                    c.clock.now += SECOND
+                c.null()
+            with self.subTest(late=late):
+                cause = self.report(talk)['causes'][0]
+                self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-server', confidence))
+                self.assertEqual('other 3 Naks asked for what came out of order' in cause.get('against', ''), late == 3)
+
+
 class Congestion(ConversationTest):
     def test_marks_and_cnps(self):
         """Switches mark packets (ECN), or a CNP asks to send less: senders slow down, with nothing lost."""

@@ -146,6 +146,7 @@ struct loss {
     uint64_t reordered; /* that came late here */
     /* many of these are missing here, too, and not only damaged: that is no other order */
     bool gaps, all_passed;
+    bool disorder; /* most Naks are of what came out of order: these may be, too */
 };
 
 static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_path *back)
@@ -176,6 +177,7 @@ static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_
     if (loss.naks == 0 && loss.timeouts == 0)
         loss.asked = back->asked_again;
     loss.reordered = a->reordered;
+    loss.disorder = loss.naks * 2 < loss.all_naks;
     loss.longest_ns = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), loss.waited_ns);
     return loss;
 }
@@ -194,6 +196,12 @@ void report_tell_lost(const struct report_lost *lost, int64_t waited_ns, bool tc
              "%s%s%" PRIu64 " packet%s retransmitted, %.3f s of waiting in all, %.3f s at most",
              naks, timeouts, lost->packets, plural(lost->packets), report_seconds(waited_ns),
              report_seconds(lost->longest_ns));
+}
+
+/* Naks ask for it, and it is missing here, too. */
+static bool is_sure(const struct loss *loss)
+{
+    return loss->naks > 0 && loss->gaps && !loss->disorder;
 }
 
 /* What speaks against a loss. */
@@ -228,6 +236,12 @@ static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *c
                  "too%s",
                  loss->all_passed ? "all that" : "most of what",
                  loss->all_naks > loss->naks ? ", as others here were" : "");
+    else if (loss->disorder)
+        snprintf(cause->against, sizeof(cause->against),
+                 "its other %" PRIu64
+                 " Naks asked for what came out of order: what these asked for "
+                 "may have, too, and be missing in the capture",
+                 loss->all_naks - loss->naks);
 }
 
 /* The way to an end and back takes as long as the timer of what waited for its Acks, or longer:
@@ -276,8 +290,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
           (costs_nothing(a, &loss) || timer_too_short(c, server, loss.timeouts, loss.waited_ns)))))
         return;
     cause = report_cause_add(r, lost_towards(known, server),
-                             !known || loss.naks == 0 || !loss.gaps ? CONFIDENCE_MEDIUM
-                                                                    : CONFIDENCE_HIGH);
+                             known && is_sure(&loss) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     cause->rpcs = c->rpcs;
     cause->time_ns = loss.waited_ns;
     /* or it is a Read request that came again, as its responses were lost */
