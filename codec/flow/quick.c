@@ -273,7 +273,8 @@ RPCRDMA_HOT bool rpcrdma_flow_ops(struct rpcrdma_flow *flow, const struct rpcrdm
             size_t passed = pass(flow, op - 1, end);
 
             op += passed;
-            until += passed * each;
+            if (line)
+                until += passed * each;
         }
     } while (op < end && !flow->context.memory.failed && !flow->halt && !*stop);
     *n = (size_t)(op - ops);
