@@ -55,8 +55,7 @@ struct rpcrdma_life {
     uint32_t accepted_again;    /* how often the REP was sent again behind an RTU, which the server
                                  * had not got, up to ... */
     bool has_down, has_mac;
-    bool looked_back; /* for `previous`, at its set-up; else it was not known for RPC-over-RDMA then
-                       */
+    bool looked_back; /* for `previous`, at its set-up: it was known for RPC-over-RDMA then */
     bool given_up; /* a DREQ ended it, whose sender had sent something again and had no answer: what
                     * the other one answers behind it does not change that end's silence[] */
     int64_t accepted_again_ns;  /* ... the last of these */

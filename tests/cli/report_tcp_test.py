@@ -44,6 +44,16 @@ def joined(packets):
     return with_ip(packets[0]._replace(data=packets[0].data + b''.join(one.data[HEADERS:] for one in packets[1:])), 0)
 
 
+def unacknowledged(c, before):
+    """So many RPCs over iWARP, and a Call: its XID, its packet, and its Ack, which does not come."""
+    rules_iwarp.over_iwarp(c)
+    for _ in range(before):
+        c.null()
+    xid = c.call(rule_talk.NULL)
+    ack = c.packets.pop()
+    return xid, c.packets[-1], ack
+
+
 class Joined(ConversationTest):
     def pause(self, join):
         """Data that the server reads comes, and after 20 s one segment alone, which is acknowledged before the others come."""
@@ -248,12 +258,7 @@ class Doubt(ConversationTest):
     def again(self, after_ns):
         """A Call comes again after that time, and is acknowledged then."""
         def talk(c, _):
-            rules_iwarp.over_iwarp(c)
-            for _ in range(8):
-                c.null()
-            xid = c.call(rule_talk.NULL)
-            call, ack = c.packets[-2:]
-            c.packets.pop()
+            xid, call, ack = unacknowledged(c, 8)
             c.clock.now += after_ns
             c.packets += [call._replace(time_ns=c.clock.tick()), ack._replace(time_ns=c.clock.tick())]
             c.reply(xid)
@@ -376,12 +381,7 @@ class Ended(ConversationTest):
     def last_only(self, times):
         """A Call is sent so often, and one more just before the client opens another connection, where the capture ends with that."""
         def talk(c, _):
-            rules_iwarp.over_iwarp(c)
-            for _ in range(20):
-                c.null()
-            c.call(rule_talk.NULL)
-            call, _ = c.packets[-2:]
-            c.packets.pop()
+            _, call, _ = unacknowledged(c, 20)
             for number in range(times - 1):
                 c.clock.now += 300 * MS << number
                 c.packets.append(call._replace(time_ns=c.clock.tick()))
@@ -405,12 +405,7 @@ class Ended(ConversationTest):
     def test_answered_at_last(self):
         """The path is back, and the server answers the FIN of the connection that failed when it comes again."""
         def talk(c, _):
-            rules_iwarp.over_iwarp(c)
-            for _ in range(20):
-                c.null()
-            xid = c.call(rule_talk.NULL)
-            call, ack = c.packets[-2:]
-            c.packets.pop()
+            xid, call, ack = unacknowledged(c, 20)
             for number in range(7):
                 c.clock.now += 300 * MS << number
                 c.packets.append(call._replace(time_ns=c.clock.tick()))

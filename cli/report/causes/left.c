@@ -118,7 +118,7 @@ static const char *reason(const struct report_connection *was, const struct repo
     if (others[0])
         return "";
     if (tried->n == 0 && report_forgotten(was, c))
-        return REPORT_FORGOTTEN_TEXT;
+        return report_forgotten_text;
     if (was->pub.carrier == RPCRDMA_CARRIER_IWARP && was->pub.life.ended == RPCRDMA_ENDED_NOT &&
         report_unanswered(was) == 0)
         return " The path was down: a cable, a switch, or the peer; or a firewall or a NAT on the "

@@ -163,6 +163,11 @@ static const char *one_way_down(const struct report_connection *from)
     return NULL;
 }
 
+const char report_forgotten_text[] =
+    " What was sent on it just before another one was accepted at once got no answer, not even a "
+    "RST: the path and the peer were up then. A firewall or a NAT on the way had forgotten that "
+    "connection, most likely.";
+
 bool report_forgotten(const struct report_connection *from, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &from->pub.life;
@@ -188,7 +193,7 @@ static const char *reason(const struct failure *f, const struct report_connectio
         return " Meanwhile connections were refused, by another host most likely.";
     if (f->stuck_ns == 0 && f->from && !f->others[0] && !f->given_up &&
         report_forgotten(f->from, c))
-        return REPORT_FORGOTTEN_TEXT;
+        return report_forgotten_text;
     if (f->stuck_ns > 0 || !f->from || f->others[0] || f->given_up)
         return ""; /* it is not known, or told by others */
     if (!f->heard && report_ended_by_holder(f->from))

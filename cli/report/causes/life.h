@@ -17,10 +17,8 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
 /* life.c: TCP. The next connection, c, was set up at once, and what had been sent on this one just
  * before got no answer, not even a RST. */
 bool report_forgotten(const struct report_connection *from, const struct report_connection *c);
-#define REPORT_FORGOTTEN_TEXT                                                                      \
-    " What was sent on it just before another one was accepted at once got no answer, not even a " \
-    "RST: the path and the peer were up then. A firewall or a NAT on the way had forgotten that "  \
-    "connection, most likely."
+/* A sentence that says so. */
+extern const char report_forgotten_text[];
 
 /* held.c: the server waited for what an RPC without a Reply moves to it, which was sent
  * again and again, for most of that time: that was lost. */

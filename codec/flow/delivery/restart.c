@@ -179,12 +179,13 @@ static bool took_as_long(const struct flow_delivery *d, const struct rpcrdma_tcp
 static void note_pause(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
                        uint64_t first)
 {
-    bool counted = first == d->next && segment->ip_id != 0 && origin_counts(d) &&
-                   ids_missing(d, segment->ip_id, d->id, d->id_packets) == 0,
-         timed = took_as_long(d, segment);
+    bool counted, timed;
 
     if (first < d->next || segment->time_ns - d->progress_ns < LONG_NS)
         return;
+    counted = first == d->next && segment->ip_id != 0 && origin_counts(d) &&
+              ids_missing(d, segment->ip_id, d->id, d->id_packets) == 0;
+    timed = took_as_long(d, segment);
     d->pause_counted |= counted;
     d->pause_uncounted |= !counted;
     d->pause_timed |= timed;

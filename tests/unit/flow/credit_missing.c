@@ -178,30 +178,30 @@ static void test_midflight_answered_unseen(void **state)
     assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_OVERRUN), 1);
 }
 
+/* RPCs one after another. */
+static void answered(uint32_t first, uint32_t last)
+{
+    for (uint32_t xid = first; xid <= last; xid++) {
+        call(xid, 128);
+        now += MS;
+        reply(xid, 64);
+        now += 40 * MS;
+    }
+}
+
 /* What the Requester sent was lost to the capture after the count was settled: it takes as long
  * again. */
 static void test_missing_calls_age(void **state)
 {
     (void)state;
-    for (uint32_t xid = 1; xid <= 40; xid++) {
-        if (xid == 36) {
-            get();
-            assert_true(result.settled);
-            gap(true, 2);
-        }
-        call(xid, 128);
-        now += MS;
-        reply(xid, 64);
-        now += 40 * MS;
-    }
+    answered(1, 35);
+    get();
+    assert_true(result.settled);
+    gap(true, 2);
+    answered(36, 40);
     get();
     assert_false(result.settled);
-    for (uint32_t xid = 41; xid <= 70; xid++) {
-        call(xid, 128);
-        now += MS;
-        reply(xid, 64);
-        now += 40 * MS;
-    }
+    answered(41, 70);
     get();
     assert_true(result.settled);
 }

@@ -94,20 +94,8 @@ static void a_handle_behind_those_that_are_followed(void **state)
     for (uint32_t more = 0; more < 2; more++) {
         uint32_t xid = 2 + more, n = FOLLOWED + more;
         struct rpcrdma_op op;
-        struct rpc_bytes inner;
-        uint8_t *p = message;
 
-        rpc_call_header(&inner, xid, NFS, 3, WRITE);
-        p = rig_word(rig_word(rig_word(rig_word(p, xid), 1), 32), MSG);
-        for (uint32_t i = 0; i < n; i++) {
-            p = rig_word(rig_word(p, 1), 100000 - i * 4); /* backwards */
-            p = rig_word(rig_word(p, 1000 + i), 8);
-            p = rig_word(rig_word(p, 0), i * 8);
-        }
-        p = rig_word(rig_word(rig_word(p, 0), 0), 0);
-        memcpy(p, inner.data, 40);
-        p += 40;
-        rig_send(&rig.rig, &rig.a, &rig.b, message, (uint32_t)(p - message));
+        rig_send(&rig.rig, &rig.a, &rig.b, message, rpc_backwards_call(message, xid, n));
         op = rig_op(&rig.rig, RPCRDMA_OP_SEND, &rig.b, &rig.a, rig.b.psn++);
         op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST | RPCRDMA_OP_INVALIDATE;
         op.invalidate = 1000 + FOLLOWED;

@@ -423,21 +423,9 @@ static void positions_without_end(void **state)
 {
     enum { POSITIONS = 400 };
     static uint8_t message[28 + 24 * POSITIONS + 64];
-    uint8_t *p = message;
-    struct rpc_bytes inner;
 
     (void)state;
-    rpc_call_header(&inner, 41, NFS, 3, WRITE);
-    p = rig_word(rig_word(rig_word(rig_word(p, 41), 1), 32), MSG);
-    for (uint32_t i = 0; i < POSITIONS; i++) {
-        p = rig_word(rig_word(p, 1), 100000 - i * 4); /* backwards */
-        p = rig_word(rig_word(p, 1000 + i), 8);
-        p = rig_word(rig_word(p, 0), i * 8);
-    }
-    p = rig_word(rig_word(rig_word(p, 0), 0), 0);
-    memcpy(p, inner.data, 40);
-    p += 40;
-    rig_send(&rig.rig, &rig.a, &rig.b, message, (uint32_t)(p - message));
+    rig_send(&rig.rig, &rig.a, &rig.b, message, rpc_backwards_call(message, 41, POSITIONS));
     rig_send_reply(&rig.rig, &rig.b, &rig.a, 41);
     rig.rig.time_ns += RPC_HOLD_NS + 1;
     rig_send_call(&rig.rig, &rig.a, &rig.b, 42);

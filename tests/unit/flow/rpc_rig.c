@@ -177,6 +177,24 @@ void rpc_call_header(struct rpc_bytes *b, uint32_t xid, uint32_t program, uint32
         rpc_put(b, w[i]);
 }
 
+uint32_t rpc_backwards_call(uint8_t *message, uint32_t xid, uint32_t n)
+{
+    enum { CREDITS = 32, RDMA_MSG = 0, NFS = 100003, WRITE = 7, FIRST_POSITION = 100000 };
+    struct rpc_bytes inner;
+    uint8_t *p = message;
+
+    rpc_call_header(&inner, xid, NFS, 3, WRITE);
+    p = rig_word(rig_word(rig_word(rig_word(p, xid), 1), CREDITS), RDMA_MSG);
+    for (uint32_t i = 0; i < n; i++) {
+        p = rig_word(rig_word(p, 1), FIRST_POSITION - i * 4);
+        p = rig_word(rig_word(p, 1000 + i), 8);
+        p = rig_word(rig_word(p, 0), i * 8);
+    }
+    p = rig_word(rig_word(rig_word(p, 0), 0), 0);
+    memcpy(p, inner.data, 40);
+    return (uint32_t)(p + 40 - message);
+}
+
 void rpc_reply_header(struct rpc_bytes *b, uint32_t xid)
 {
     const uint32_t w[] = {xid, 1, 0, 0, 0, 0};

@@ -69,6 +69,9 @@ void rpc_pad(struct rpc_bytes *b);
 void rpc_call_header(struct rpc_bytes *b, uint32_t xid, uint32_t program, uint32_t version,
                      uint32_t procedure);
 void rpc_reply_header(struct rpc_bytes *b, uint32_t xid);
+/* A WRITE whose read list has n segments of 8 bytes, each a chunk, the last in the message first:
+ * handles from 1000 on, addresses from 0 on. Returns its bytes, 24 for each and 80. */
+uint32_t rpc_backwards_call(uint8_t *message, uint32_t xid, uint32_t n);
 /* The Reply to an NFSv3 READ up to its data, of which n bytes are to follow. */
 void rpc_read_reply_header(struct rpc_bytes *b, uint32_t xid, uint32_t n);
 

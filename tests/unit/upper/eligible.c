@@ -4,6 +4,15 @@
 
 #include "upper/ddp.h"
 
+/* A COMPOUND of NFSv4.0 that has two operations, up to these. */
+static void compound_of_two(struct bytes *b)
+{
+    call_header(b, 100003, 4, 1);
+    put(b, 0); /* tag */
+    put(b, 0);
+    put(b, 2);
+}
+
 /* WRITE of n bytes, which a chunk carries. Gives the place of the data. */
 static size_t put_write(struct bytes *b, uint32_t n)
 {
@@ -40,10 +49,7 @@ static void the_chunk_that_is_too_long_is_named(void **state)
         struct rpcrdma_ddp ddp;
         struct bytes b;
 
-        call_header(&b, 100003, 4, 1);
-        put(&b, 0); /* tag */
-        put(&b, 0);
-        put(&b, 2);
+        compound_of_two(&b);
         for (size_t i = 0; i < 2; i++)
             gaps[i] = (struct rpcrdma_gap){.position = (uint32_t)(put_write(&b, 8) + i * 8),
                                            .length = i == wrong ? 64 : 8};
@@ -125,10 +131,7 @@ static void a_position_behind_padding_that_is_nowhere(void **state)
     struct bytes b;
 
     (void)state;
-    call_header(&b, 100003, 4, 1);
-    put(&b, 0); /* tag */
-    put(&b, 0);
-    put(&b, 2);
+    compound_of_two(&b);
     gaps[0] = (struct rpcrdma_gap){.position = (uint32_t)put_write(&b, 6), .length = 6};
     gaps[1] = (struct rpcrdma_gap){.position = (uint32_t)put_write(&b, 8) + 8, .length = 8};
     assert_false(eligible(&b, gaps, 2).ineligible);
@@ -144,10 +147,7 @@ static void the_place_of_the_first_count(void **state)
     struct bytes b;
 
     (void)state;
-    call_header(&b, 100003, 4, 1);
-    put(&b, 0); /* tag */
-    put(&b, 0);
-    put(&b, 2);
+    compound_of_two(&b);
     for (uint32_t i = 0; i < 2; i++) {
         put(&b, 25);
         put_words(&b, 4, 0); /* stateid */
