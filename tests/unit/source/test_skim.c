@@ -386,7 +386,10 @@ static void test_compared(void **state)
     assert_true(read_by_clock(2000, 1000).without > packets_in_file / 2);
     without = read_by_clock(1000, 1500).without;
     assert_true(without > 0 && without < packets_in_file / 4);
+    assert_true(clock_calls > 3);
     assert_int_equal(read_by_clock(1000, 4000).without, 0);
+    assert_int_equal(read_by_clock(1000, 300000).without, 0);
+    assert_int_equal(clock_calls, 3); /* no time is lost by another piece */
     free(file);
 }
 
