@@ -20,12 +20,7 @@ enum exit_status {
 };
 
 extern const struct command command_capture, command_check, command_connections, command_credits,
-    command_decode, command_diff, command_export, command_extract, command_fields, command_metrics, command_report, command_rpcs,
-    command_rules, command_sanitize, command_trace;
-
-/* One line on stderr: "rpcrdma: " and the formatted text. */
-__attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
-/* What to do before such a line: something else may be on the terminal. NULL: nothing. */
-void complain_first(void (*first)(void *context), void *context);
+    command_decode, command_diff, command_export, command_extract, command_fields, command_metrics,
+    command_report, command_rpcs, command_rules, command_sanitize, command_trace;
 
 #endif

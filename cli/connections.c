@@ -2,10 +2,11 @@
 /* rpcrdma connections: who talks to whom, from when to when, and how it ended. */
 #include <inttypes.h>
 
-#include "finish.h"
+#include "common/complain.h"
 #include "flow/rpc.h"
 #include "out/connection.h"
-#include "pipeline.h"
+#include "output/finish.h"
+#include "pipeline/pipeline.h"
 
 /* flow/ emits a connection at its end. What was found before waits until then; and one that ended
  * waits for those that began before it. */
@@ -44,8 +45,7 @@ static void free_waiting(gpointer pointer)
 
 static struct waiting *waiting_of(struct connections *connections, uint32_t number)
 {
-    struct waiting *waiting =
-        g_hash_table_lookup(connections->waiting, GUINT_TO_POINTER(number));
+    struct waiting *waiting = g_hash_table_lookup(connections->waiting, GUINT_TO_POINTER(number));
 
     if (!waiting) {
         waiting = g_new0(struct waiting, 1);
@@ -55,11 +55,9 @@ static struct waiting *waiting_of(struct connections *connections, uint32_t numb
     return waiting;
 }
 
-static void append(struct connections *connections, GArray **array, const void *element,
-                   guint size)
+static void append(struct connections *connections, GArray **array, const void *element, guint size)
 {
-    if (connections->bytes > connections->max_bytes ||
-        (*array && (*array)->len >= FINDINGS_MOST)) {
+    if (connections->bytes > connections->max_bytes || (*array && (*array)->len >= FINDINGS_MOST)) {
         connections->left_out++;
         return;
     }
@@ -139,8 +137,8 @@ static void go_on(struct connections *connections)
 {
     struct waiting *waiting;
 
-    while ((waiting = g_hash_table_lookup(connections->waiting,
-                                          GUINT_TO_POINTER(connections->next))) &&
+    while ((waiting =
+                g_hash_table_lookup(connections->waiting, GUINT_TO_POINTER(connections->next))) &&
            waiting->ended) {
         emit(connections, waiting->ended, waiting);
         forget(connections, connections->next++, waiting);

@@ -11,14 +11,16 @@
 
 #include "capture/program.h"
 #include "command.h"
-#include "extcap.h"
-#include "heap.h"
+#include "common/complain.h"
+#include "common/heap.h"
+#include "extcap/extcap.h"
 #include "source/rights/descriptors.h"
 #include "version.h"
 
 static const struct command *const commands[] = {
-    &command_report, &command_trace, &command_decode, &command_rpcs,    &command_diff,    &command_extract, &command_connections, &command_credits,
-    &command_check,  &command_export,  &command_sanitize, &command_capture, &command_metrics, &command_fields,  &command_rules,
+    &command_report,   &command_trace,       &command_decode,  &command_rpcs,   &command_diff,
+    &command_extract,  &command_connections, &command_credits, &command_check,  &command_export,
+    &command_sanitize, &command_capture,     &command_metrics, &command_fields, &command_rules,
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -33,13 +35,14 @@ static void usage(FILE *to)
           to);
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(to, "  %-12s %s\n", commands[i]->name, commands[i]->what);
-    fputs("\n"
-          "  rpcrdma help COMMAND      the command's options, as rpcrdma COMMAND --help\n"
-          "  rpcrdma --version         the program's version\n"
-          "\n"
-          "FILE is pcap, pcapng, snoop or ERF, plain or compressed; - is standard input.\n"
-          "Exit status: 0 done, 1 check found errors or warnings, 2 bad usage or unreadable input.\n",
-          to);
+    fputs(
+        "\n"
+        "  rpcrdma help COMMAND      the command's options, as rpcrdma COMMAND --help\n"
+        "  rpcrdma --version         the program's version\n"
+        "\n"
+        "FILE is pcap, pcapng, snoop or ERF, plain or compressed; - is standard input.\n"
+        "Exit status: 0 done, 1 check found errors or warnings, 2 bad usage or unreadable input.\n",
+        to);
 }
 
 static const struct command *find(const char *name)
@@ -115,9 +118,9 @@ int main(int argc, char **argv)
         return finish(EXIT_DONE);
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
-        (strcmp(name, "help") == 0 && (argc == 2 || strcmp(argv[2], "help") == 0 ||
-                                       strcmp(argv[2], "--help") == 0 ||
-                                       strcmp(argv[2], "-h") == 0))) {
+        (strcmp(name, "help") == 0 &&
+         (argc == 2 || strcmp(argv[2], "help") == 0 || strcmp(argv[2], "--help") == 0 ||
+          strcmp(argv[2], "-h") == 0))) {
         usage(stdout);
         return finish(EXIT_DONE);
     }

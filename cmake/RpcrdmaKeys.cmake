@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # rpcrdma_keys(HEADER TABLE...): a header with the keys of the tables' rows, each as JSON_KEY_name, a string literal.
-# Of a result (cli/results.def) these are the parts of its path behind the object's name, of a field or record
+# Of a result (cli/fields/results.def) these are the parts of its path behind the object's name, of a field or record
 # (codec/wire/field.def) it is its key. What changes a table configures anew.
 function(rpcrdma_keys header)
   set(keys "")

@@ -5,9 +5,9 @@
 #include <epan/conversation_filter.h>
 #include <epan/dissectors/packet-tcp.h>
 
+#include "common/keyed_hash.h"
 #include "decode_as.h"
 #include "dissect_message.h"
-#include "keyed_hash.h"
 #include "numbers.h"
 
 struct known {

@@ -4,8 +4,8 @@
 #include <epan/export_object.h>
 #include <wsutil/crc32.h>
 
+#include "common/keyed_hash.h"
 #include "dissect_message.h"
-#include "keyed_hash.h"
 #include "nfs/paths.h"
 
 /*

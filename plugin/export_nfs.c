@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "export.h"
 
-#include "keyed_hash.h"
+#include "common/keyed_hash.h"
 #include "nfs/paths.h"
 #include "upper/compound.h"
 #include "upper/names.h"

@@ -17,7 +17,7 @@
 #include "net/packet/erf.h"
 #include "numbers.h"
 #include "once.h"
-#include "rule_order.h"
+#include "rules/order.h"
 #include "source/source.h"
 #include "store.h"
 #include "taps.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "times.h"
+#include "common/times.h"
 
 /* Records lie one after the other, each in one piece; where one does not fit before the end of the
  * bytes it goes to their beginning. */

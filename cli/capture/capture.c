@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "finish.h"
-#include "output_file.h"
+#include "output/file.h"
+#include "output/finish.h"
 
 static int go(struct capture *capture)
 {

@@ -4,12 +4,13 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "common/complain.h"
+#include "common/plural.h"
+#include "common/times.h"
 #include "filter/where.h"
-#include "finish.h"
-#include "moment.h"
-#include "plural.h"
+#include "options/moment.h"
+#include "output/finish.h"
 #include "source/clock.h"
-#include "times.h"
 
 #define ASTRAY                                                                                     \
     (-SECOND) /* interfaces are not in order with each other; beyond, a clock was set back */

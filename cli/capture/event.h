@@ -8,7 +8,7 @@
 #include "capture/files.h"
 #include "capture/select.h"
 #include "capture/trigger.h"
-#include "options.h"
+#include "options/options.h"
 
 struct capture_event {
     /* the caller's */

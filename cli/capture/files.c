@@ -8,10 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "options.h"
+#include "common/complain.h"
+#include "common/times.h"
+#include "options/options.h"
 #include "source/clock.h"
 #include "source/source.h"
-#include "times.h"
 
 enum {
     FLUSH_NS = 500000000,

@@ -4,10 +4,11 @@
 
 #include <stdio.h>
 
-#include "finish.h"
+#include "common/complain.h"
+#include "common/interrupt.h"
+#include "output/finish.h"
 #include "source/devices/pump.h"
 #include "source/devices/record.h"
-#include "source/interrupt.h"
 
 struct direct {
     struct capture *capture;

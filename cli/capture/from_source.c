@@ -6,10 +6,11 @@
 #include <inttypes.h>
 #include <poll.h>
 
-#include "finish.h"
-#include "pipeline.h"
-#include "plural.h"
-#include "source/interrupt.h"
+#include "common/complain.h"
+#include "common/interrupt.h"
+#include "common/plural.h"
+#include "output/finish.h"
+#include "pipeline/pipeline.h"
 
 /* Those there are by now, in their order: also such without packets. */
 static void interfaces(struct capture *capture)

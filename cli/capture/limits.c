@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "capture/limits.h"
 
-#include "options.h"
-#include "times.h"
+#include "common/times.h"
+#include "options/options.h"
 
 enum { KILOBYTE = 1000 };
 

@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "capture/list.h"
-#include "columns.h"
-#include "finish.h"
-#include "out/escape.h"
+#include "common/columns.h"
+#include "common/complain.h"
+#include "common/escape.h"
 #include "out/json_writer.h"
+#include "output/finish.h"
 #include "source/devices/device.h"
 
 struct table {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "same_file.h"
+#include "common/same_file.h"
 
 /* "capture", Wireshark's "--capture", or -i, also among other letters ("-qi"). Where an argument
  * only looks like it, the other copy does the same as this one. */

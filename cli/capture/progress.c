@@ -3,9 +3,9 @@
 #include <inttypes.h>
 
 #include "capture/progress.h"
+#include "common/times.h"
 #include "source/clock.h"
 #include "source/source.h"
-#include "times.h"
 
 void capture_progress_show(struct capture_progress *progress, const struct source *source,
                            struct capture_select *select, uint64_t packets)

@@ -5,7 +5,7 @@
 /* What a terminal shows while a capture runs. */
 
 #include "capture/select.h"
-#include "progress_line.h"
+#include "output/progress_line.h"
 
 struct source;
 struct capture_progress {

@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "options.h"
+#include "common/complain.h"
+#include "options/options.h"
 #include "source/rights/privilege.h"
 
 static size_t stem_of(const char *path)

@@ -17,6 +17,7 @@
 
 #include "capture/setups.h"
 #include "capture/trigger.h"
+#include "common/complain.h"
 #include "flow/rpc.h"
 #include "net/packet/payload.h"
 

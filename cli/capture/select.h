@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "analyzer/analyzer.h"
-#include "options.h"
+#include "options/options.h"
 
 struct capture_credits {
     uint64_t in_flight;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "keyed_hash.h"
+#include "common/keyed_hash.h"
 
 enum { NET_MEMORY = 4 << 20, BLOCK = 96 /* bytes that a file needs besides the packet's */ };
 

@@ -5,7 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "plural.h"
+#include "common/complain.h"
+#include "common/plural.h"
 
 static void written(const struct capture *capture)
 {

@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "bounded_text.h"
+#include "common/bounded_text.h"
+#include "common/plural.h"
+#include "common/times.h"
 #include "filter/message_values.h"
 #include "out/connection.h"
-#include "plural.h"
 #include "rpcs/details.h"
-#include "times.h"
 
 enum {
     DIRECTIONS = 4096,  /* at their limit at the same time; further ones are not looked at */

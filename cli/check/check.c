@@ -6,12 +6,13 @@
 #include "check/check_options.h"
 #include "check/report.h"
 #include "check/tally.h"
+#include "common/complain.h"
+#include "common/plural.h"
 #include "filter/message_values.h"
-#include "finish.h"
 #include "out/transaction.h"
 #include "out/view.h"
-#include "pipeline.h"
-#include "plural.h"
+#include "output/finish.h"
+#include "pipeline/pipeline.h"
 
 struct check {
     struct view view;

@@ -5,8 +5,8 @@
 /* check's options: which findings count, which are shown, and how. */
 
 #include "filter/filter.h"
-#include "options.h"
-#include "rule_set.h"
+#include "options/options.h"
+#include "rules/set.h"
 
 enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_JUNIT, CHECK_SARIF, CHECK_TAP };
 

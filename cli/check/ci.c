@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check/report.h"
-#include "out/escape.h"
+#include "common/escape.h"
 
 /* Rules of one name may have several severities: then a finding says its own. */
 static bool severity_varies(enum rpcrdma_rule_id id)

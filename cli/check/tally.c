@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "common/plural.h"
 #include "out/view.h"
-#include "plural.h"
-#include "rule_set.h"
+#include "rules/set.h"
 
 static void free_finding(gpointer data)
 {

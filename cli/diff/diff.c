@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#include "finish.h"
+#include "common/complain.h"
+#include "output/finish.h"
 
 static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
 {

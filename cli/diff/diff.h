@@ -7,7 +7,7 @@
 #include "filter/where.h"
 #include "out/json_writer.h"
 #include "out/out.h"
-#include "pipeline.h"
+#include "pipeline/pipeline.h"
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
 

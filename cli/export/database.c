@@ -12,8 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/complain.h"
 #include "export/stores.h"
-#include "finish.h"
+#include "output/finish.h"
 #include "source/rights/create.h"
 #include "source/rights/privilege.h"
 #include "source/rights/sandbox.h"

@@ -9,7 +9,7 @@
  */
 
 #include "export/tables.h"
-#include "options.h"
+#include "options/options.h"
 
 /* Whether a database may have that name: nothing but a regular file does, and neither it nor what
  * SQLite makes beside it is read. Otherwise it was said. */

@@ -3,8 +3,8 @@
 
 #include "export/clickhouse.h"
 #include "export/tables.h"
-#include "finish.h"
 #include "out/json_writer.h"
+#include "output/finish.h"
 
 static int no_table(const struct command *command, const char *name)
 {

@@ -6,7 +6,7 @@
  * an exit status, or OPTIONS_GO_ON. */
 
 #include "command.h"
-#include "options.h"
+#include "options/options.h"
 
 /* Sets a bit in *wanted, 0 before, for each table (enum table_id) of the list, which commas
  * separate; for all where it is NULL. */

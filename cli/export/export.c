@@ -6,15 +6,16 @@
 #include <unistd.h>
 
 #include "capture/limits.h"
+#include "common/complain.h"
 #include "export/compress.h"
 #include "export/database.h"
 #include "export/describe.h"
 #include "export/passed.h"
 #include "export/rows.h"
 #include "export/stores.h"
-#include "finish.h"
-#include "output_file.h"
-#include "points.h"
+#include "output/file.h"
+#include "output/finish.h"
+#include "pipeline/points.h"
 #include "source/rights/create.h"
 
 enum { HEAD = 65536 }; /* of a file, for its key; and so much of its end */

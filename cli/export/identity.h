@@ -14,7 +14,7 @@
 
 #include "export/tables.h"
 #include "flow/flow.h"
-#include "options.h"
+#include "options/options.h"
 
 /* What goes into a key, word after word. */
 struct identity {

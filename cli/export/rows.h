@@ -9,7 +9,7 @@
 
 #include "export/identity.h"
 #include "export/tables.h"
-#include "pipeline.h"
+#include "pipeline/pipeline.h"
 #include "rpcs/details.h"
 
 /* A message of the set-up that was seen before both ends were known. */

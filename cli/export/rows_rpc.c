@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "export/rows.h"
 
+#include "common/hex.h"
 #include "each.h"
 #include "flow/rpc.h"
 #include "out/address.h"
-#include "out/hex.h"
 #include "out/transaction.h"
 
 /* -- messages -------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
+#include "common/complain.h"
 #include "each.h"
 #include "export/past.h"
 #include "export/schema.h" /* schema_sql, from schema.sql */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "capture/limits.h"
+#include "common/complain.h"
 #include "export/compress.h"
 #include "export/stores.h"
 #include "export/text.h"

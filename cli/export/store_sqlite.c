@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows into a database of SQLite, and what is told of them; the database itself: sqlite_file.c. */
+#include "common/complain.h"
 #include "export/stores.h"
 
 #ifdef HAVE_SQLITE
@@ -8,9 +9,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/plural.h"
 #include "export/past.h"
 #include "export/sqlite_file.h"
-#include "plural.h"
 #include "source/rights/create.h"
 #include "source/rights/privilege.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "common/complain.h"
 #include "export/stores.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
  */
 
 #include "export/tables.h"
-#include "options.h"
+#include "options/options.h"
 #include "out/out.h"
 
 enum text_form { TEXT_NDJSON, TEXT_CSV };

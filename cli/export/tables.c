@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "export/tables.h"
 
+#include "common/escape.h"
 #include "each.h"
-#include "out/escape.h"
-#include "results.h"
+#include "fields/results.h"
 
 /* Of all tables, one after the other. */
 static const struct column columns[N_COLUMNS] = {

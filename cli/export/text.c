@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "command.h"
+#include "common/complain.h"
 #include "out/json_writer.h"
 #include "source/rights/privilege.h"
 

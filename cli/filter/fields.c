@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "results.h"
+#include "fields/results.h"
 
 #define RECORDS_OF_MESSAGE                                                                         \
     RPCRDMA_RECORD_MESSAGE, RPCRDMA_RECORD_CALL_SEGMENT, RPCRDMA_RECORD_READ_SEGMENT,              \

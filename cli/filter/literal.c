@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "moment.h"
+#include "options/moment.h"
 
 #define STEPS_MOST "100000" /* of a regular expression in one text: a millisecond or two */
 

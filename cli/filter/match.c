@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "columns.h"
+#include "common/columns.h"
+#include "common/escape.h"
 #include "out/address.h"
-#include "out/escape.h"
 
 void filter_begin(struct filter *f)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "common/complain.h"
 #include "filter/internal.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#include "command.h"
 
 enum { DEPTH = 64 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filter/where.h"
 
-#include "options.h"
+#include "options/options.h"
 
 int where_compile(const struct command *command, const char *text, filter_records records,
                   struct filter **filter)

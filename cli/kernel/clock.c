@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernel/clock.h"
 
-#include "times.h"
+#include "common/times.h"
 
 void kernel_clock_begin(struct kernel_clock *clock, int64_t first_ns, int64_t last_ns)
 {

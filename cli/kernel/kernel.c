@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "plural.h"
+#include "common/complain.h"
+#include "common/plural.h"
+#include "common/times.h"
 #include "source/bytes/input.h"
 #include "source/rights/privilege.h"
-#include "times.h"
 
 enum {
     HOSTS = 64,  /* that a trace may be of: bits of kernel_record.joined */

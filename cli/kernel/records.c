@@ -4,8 +4,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "keyed_hash.h"
-#include "times.h"
+#include "common/keyed_hash.h"
+#include "common/times.h"
 
 enum {
     OUTSTANDING = 65536, /* completions that are known by number */

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/keyed_hash.h"
+#include "common/times.h"
 #include "flow/rpc.h"
-#include "keyed_hash.h"
-#include "times.h"
 
 /* A connection that is open: of each direction, how much is in its pair's counters. */
 struct followed {

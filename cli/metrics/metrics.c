@@ -8,8 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "finish.h"
-#include "output_file.h"
+#include "common/complain.h"
+#include "output/file.h"
+#include "output/finish.h"
 #include "source/rights/creator.h"
 #include "source/rights/privilege.h"
 

@@ -8,7 +8,7 @@
  * a table is full is counted under "other".
  */
 
-#include "pipeline.h"
+#include "pipeline/pipeline.h"
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
 

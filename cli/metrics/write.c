@@ -7,9 +7,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/times.h"
 #include "out/connection.h"
 #include "out/transaction.h"
-#include "times.h"
 
 struct writer {
     struct out *out;

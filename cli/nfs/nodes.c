@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "keyed_hash.h"
+#include "common/keyed_hash.h"
 
 enum { NAMES = 64 }; /* of one file, at a time */
 

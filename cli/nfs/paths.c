@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#include "keyed_hash.h"
+#include "common/keyed_hash.h"
 #include "nfs/nodes.h"
 #include "nfs/trunks.h"
 

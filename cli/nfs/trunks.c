@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#include "keyed_hash.h"
+#include "common/keyed_hash.h"
 
 enum {
     SESSIONS_MOST = 4096,

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hosts.h"
+#include "common/hosts.h"
 
 _Static_assert((int)HOST_NAME < (int)ADDRESS_SIZE, "a name takes the place of an address");
 

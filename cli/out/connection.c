@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "out/connection.h"
 
+#include "common/networks.h"
+#include "common/times.h"
 #include "each.h"
-#include "networks.h"
 #include "out/transaction.h"
-#include "times.h"
 
 static const struct json_key nak_keys[RPCRDMA_NAKS] = {
     [RPCRDMA_NAK_RNR] = {JSON_KEY_rnr},

@@ -3,10 +3,10 @@
 
 #include <inttypes.h>
 
+#include "common/plural.h"
 #include "out/connection.h"
 #include "out/line.h"
 #include "out/view.h"
-#include "plural.h"
 
 const char *credits_direction(const struct rpcrdma_connection *connection, int end, bool counting)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "out/escape.h"
+#include "common/escape.h"
 
 /* \u and four hex digits; two of them beyond the basic plane, but nothing there is escaped. */
 static void put_escape(struct out *out, const unsigned char *p, size_t length)

@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "bounded_text.h"
-#include "out/escape.h"
-#include "out/hex.h"
-#include "source/interrupt.h"
+#include "common/bounded_text.h"
+#include "common/escape.h"
+#include "common/hex.h"
+#include "common/interrupt.h"
 
 bool out_open(struct out *out, int fd)
 {

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "common/times.h"
 #include "each.h"
 #include "out/address.h"
-#include "times.h"
 #include "upper/names.h"
 
 struct view view_new(const struct view_ops *ops, struct out *out, const struct view_clock *clock)

@@ -13,7 +13,7 @@
 #include <glib.h>
 
 #include "flow/rpc.h"
-#include "pipeline.h"
+#include "pipeline/pipeline.h"
 #include "report/collect/bursts.h"
 #include "report/collect/periods.h"
 #include "rpcs/latency.h"
@@ -238,11 +238,11 @@ struct report_trouble {
     uint64_t asked_frame; /* the first request for data of a Call, of which none came. 0: none */
     uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
-    uint64_t small_in_chunks;       /* messages of 4096 bytes or less, that did not go inline */
-    uint64_t resent_packets[2];     /* so far; */
-    int64_t resent_packets_ns[2];   /* the latest of these. Towards each end */
-    struct report_waits_lost {      /* for want of what was lost towards each end */
-        int64_t own_ns, asked_ns;   /* so far: for what was sent to it; and for what it asked for */
+    uint64_t small_in_chunks;     /* messages of 4096 bytes or less, that did not go inline */
+    uint64_t resent_packets[2];   /* so far; */
+    int64_t resent_packets_ns[2]; /* the latest of these. Towards each end */
+    struct report_waits_lost {    /* for want of what was lost towards each end */
+        int64_t own_ns, asked_ns; /* so far: for what was sent to it; and for what it asked for */
         struct report_periods when;
     } waits_lost[2];
     struct report_missed missed[2]; /* towards each end */
@@ -384,7 +384,7 @@ enum report_keep {
 struct report_connection {
     struct rpcrdma_connection pub;
     uint64_t rpcs;
-    uint64_t messages; /* Calls and Replies */
+    uint64_t messages;                    /* Calls and Replies */
     const struct report_trouble *trouble; /* its own, or that nothing was */
     struct report_answers answers;
     bool last_taken; /* the Reply at answers.last_ns was acknowledged */
@@ -396,12 +396,12 @@ struct report_connection {
     bool large_cut;              /* likewise, and it went on with smaller ones, or later */
     struct report_pauses pauses; /* none: there were none, or there was no room */
     bool has_path[2];
-    struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
-    struct latency acks;                  /* how long Acks of the client's Calls took */
-    struct latency client_answers;        /* see report_ack_time */
+    struct rpcrdma_path path[2];   /* what was sent towards each end, at the end */
+    struct latency acks;           /* how long Acks of the client's Calls took */
+    struct latency client_answers; /* see report_ack_time */
     struct report_slow_run slow_acks[2][REPORT_RUNS]; /* the longest, of the client, the server */
-    struct report_acks brief_acks[2];     /* or these, where there was no room */
-    struct report_moved moved[2];         /* towards the client, the server */
+    struct report_acks brief_acks[2];                 /* or these, where there was no room */
+    struct report_moved moved[2];                     /* towards the client, the server */
     struct report_limited limited[2];     /* of slow ones alone; 0 times: or there was no room */
     struct rpcrdma_credit_result credits; /* of forward RPCs */
     bool has_credits;

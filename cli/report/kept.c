@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "times.h"
+#include "common/times.h"
 
 gint report_by_number(gconstpointer a, gconstpointer b)
 {

@@ -2,9 +2,9 @@
 /* rpcrdma report: what a capture shows, the verdict first. */
 #include "report/show/show.h"
 
-#include "finish.h"
-#include "output_file.h"
-#include "points.h"
+#include "output/file.h"
+#include "output/finish.h"
+#include "pipeline/points.h"
 
 struct choice {
     char *html, **traces;

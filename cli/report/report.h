@@ -11,15 +11,15 @@
 
 #include <glib.h>
 
+#include "common/times.h"
 #include "flow/rpc.h"
 #include "kernel/kernel.h"
-#include "pipeline.h"
+#include "pipeline/pipeline.h"
 #include "report/collect/periods.h"
 #include "report/connection.h"
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
 #include "rpcs/latency.h"
-#include "times.h"
 
 /* An RPC that is reported by itself. */
 struct report_rpc {
@@ -137,13 +137,13 @@ struct report_cause {
     enum report_confidence confidence;
     enum report_failure how;
     bool held; /* unanswered: the server's host had the Calls, and they were sent again elsewhere */
-    bool given_up; /* unanswered: the client closed the connection, and did not send them again */
-    bool of_server;                     /* it was the server, or the way to it; else the client */
-    int64_t since_ns, until_ns;         /* of a failure */
+    bool given_up;  /* unanswered: the client closed the connection, and did not send them again */
+    bool of_server; /* it was the server, or the way to it; else the client */
+    int64_t since_ns, until_ns; /* of a failure */
     /* of a slow transfer, or end; until Calls were sent again */
     struct report_periods when;
-    bool in_idle; /* of a slow end: nearly all of it is one time in which nothing passed */
-    bool has_lost;                      /* lost-to-...: of one connection */
+    bool in_idle;  /* of a slow end: nearly all of it is one time in which nothing passed */
+    bool has_lost; /* lost-to-...: of one connection */
     struct report_lost lost;
     const struct report_connection *of; /* NULL: of the whole capture */
     GArray *connections; /* of several causes that are told as one, uint32_t; or NULL */
@@ -183,12 +183,12 @@ struct report {
     /* with an NFS status; of these: it was not captured; it is encrypted */
     uint64_t nfs_replies, nfs_uncaptured, nfs_encrypted;
     struct latency latency;
-    int64_t slow_ns;        /* an RPC that takes that long is slow, ... */
-    bool slow_told;         /* ... as the user says */
-    uint64_t slow;          /* such RPCs */
-    uint64_t slow_of_all;   /* of those: a second and more, and no part of one is, but all are */
-    int64_t slow_of_all_ns; /* the longest of these */
-    uint64_t slow_cut;      /* of these: the Call was cut, and no part is known */
+    int64_t slow_ns;           /* an RPC that takes that long is slow, ... */
+    bool slow_told;            /* ... as the user says */
+    uint64_t slow;             /* such RPCs */
+    uint64_t slow_of_all;      /* of those: a second and more, and no part of one is, but all are */
+    int64_t slow_of_all_ns;    /* the longest of these */
+    uint64_t slow_cut;         /* of these: the Call was cut, and no part is known */
     struct report_jumps jumps; /* see collect/idle.c */
     /* where the time of the client's RPCs went; of callbacks phases.server_ns is the client's */
     struct rpcrdma_phases spent;
@@ -224,9 +224,9 @@ struct report {
     struct report_read_alone *reads_alone; /* see collect/reads_alone.h; NULL: none yet */
     struct report_acked *acked;            /* see collect/acked.h */
     struct report_copies *copies;          /* see collect/copies.h */
-    guint attempts_counted;      /* of those that gave way: causes count them all the same */
-    uint32_t n_connections;      /* that there are: the highest number */
-    guint twice;                 /* of those: each packet is in the capture twice, ... */
+    guint attempts_counted; /* of those that gave way: causes count them all the same */
+    uint32_t n_connections; /* that there are: the highest number */
+    guint twice;            /* of those: each packet is in the capture twice, ... */
     int64_t
         twice_apart_ns; /* ... so long after one another, the latest that is known; 0: at once */
     GHashTable *terminate_codes; /* of RDMAP's Terminate: what each that was met means, static */

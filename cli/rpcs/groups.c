@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/fetch.h"
-#include "command.h"
-#include "keyed_hash.h"
+#include "common/complain.h"
+#include "common/keyed_hash.h"
+#include "common/times.h"
 #include "out/address.h"
 #include "out/transaction.h"
-#include "times.h"
 #include "upper/names.h"
 
 /* Groups that are found without their name: each procedure of a program; hosts, of which a capture

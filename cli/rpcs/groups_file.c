@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "keyed_hash.h"
-#include "out/hex.h"
+#include "common/hex.h"
+#include "common/keyed_hash.h"
 #include "out/transaction.h"
 #include "rpcs/groups.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rpcs/groups.h"
 
+#include "common/times.h"
 #include "out/view.h"
-#include "times.h"
 
 void latency_json(struct json *json, struct json_key key, const struct latency *l)
 {

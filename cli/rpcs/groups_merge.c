@@ -2,8 +2,8 @@
 /* Groups that turn out to be one. */
 #include <string.h>
 
+#include "common/times.h"
 #include "rpcs/groups.h"
-#include "times.h"
 
 static void keep_common(struct rpcrdma_address *common, const struct rpcrdma_address *one)
 {

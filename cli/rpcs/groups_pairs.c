@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "keyed_hash.h"
+#include "common/keyed_hash.h"
 #include "rpcs/groups.h"
 
 struct pairing {

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bounded_text.h"
-#include "columns.h"
-#include "out/escape.h"
+#include "common/bounded_text.h"
+#include "common/columns.h"
+#include "common/escape.h"
 #include "rpcs/groups.h"
 
 static void put_column(struct out *out, size_t width, const char *text)

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "common/escape.h"
 #include "filter/message_values.h"
-#include "out/escape.h"
 #include "out/transaction.h"
 
 static const struct rpcrdma_address *end_of(const struct rpcrdma_transaction *t, bool client)

@@ -3,13 +3,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/complain.h"
+#include "common/plural.h"
 #include "filter/where.h"
-#include "finish.h"
-#include "moment.h"
+#include "options/moment.h"
 #include "out/transaction.h"
 #include "out/view.h"
-#include "pipeline.h"
-#include "plural.h"
+#include "output/finish.h"
+#include "pipeline/pipeline.h"
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
 #include "rpcs/in_order.h"

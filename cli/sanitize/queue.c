@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bound.h"
-#include "keyed_hash.h"
+#include "common/keyed_hash.h"
 #include "source/source.h"
 
 enum { BYTES_PER_PACKET = 512 }; /* a quarter of the memory is for the packets' structs, about */

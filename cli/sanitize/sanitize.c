@@ -4,13 +4,14 @@
 #include <signal.h>
 
 #include "capture/interface_numbers.h"
-#include "output_file.h"
-#include "pipeline.h"
-#include "plural.h"
-#include "same_file.h"
+#include "common/complain.h"
+#include "common/interrupt.h"
+#include "common/plural.h"
+#include "common/same_file.h"
+#include "common/times.h"
+#include "output/file.h"
+#include "pipeline/pipeline.h"
 #include "sanitize/track.h"
-#include "source/interrupt.h"
-#include "times.h"
 
 struct sanitize {
     const struct options *options;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "command.h"
+#include "common/complain.h"
 #include "flow/rpc.h"
 #include "sanitize/direction.h"
 #include "wire/cursor.h"

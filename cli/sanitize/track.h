@@ -10,7 +10,7 @@
  */
 
 #include "analyzer/analyzer.h"
-#include "options.h"
+#include "options/options.h"
 #include "sanitize/queue.h"
 #include "sanitize/sanitize_message.h"
 

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plural.h"
+#include "common/plural.h"
+#include "common/times.h"
 #include "source/source.h"
 #include "source/stamp.h"
-#include "times.h"
 
 struct timed {
     struct source source;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "trace/trace.h"
 
+#include "common/times.h"
 #include "each.h"
 #include "out/json_writer.h"
 #include "out/view.h"
-#include "times.h"
 
 /* Which of the phases it falls into: those that rpcs has lengths of. */
 static const char *phase(const struct rpcrdma_transaction *t, const struct packet *p)

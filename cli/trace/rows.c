@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "common/complain.h"
 #include "trace/trace.h"
 
 #include <string.h>
 
-#include "command.h"
 #include "each.h"
 
 enum { KERNEL_ROWS = 4096 }; /* of a trace */

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/escape.h"
+#include "common/times.h"
 #include "each.h"
-#include "out/escape.h"
-#include "times.h"
 
 static bool from_caller(const struct traced *one, const struct packet *p)
 {

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "finish.h"
+#include "common/complain.h"
+#include "common/plural.h"
 #include "out/address.h"
 #include "out/transaction.h"
 #include "out/view.h"
-#include "pipeline.h"
-#include "plural.h"
+#include "output/finish.h"
+#include "pipeline/pipeline.h"
 #include "rpcs/details.h"
 #include "trace/trace.h"
 

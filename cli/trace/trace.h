@@ -9,7 +9,7 @@
 
 #include "kernel/kernel.h"
 #include "out/transaction.h"
-#include "pipeline.h"
+#include "pipeline/pipeline.h"
 #include "rpcs/details.h"
 #include "trace/packets.h"
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""texts.py CLI: vsnprintf is called at one place of the command (cli/bounded_text.c says why)."""
+"""texts.py CLI: vsnprintf is called at one place of the command (cli/common/bounded_text.c says why)."""
 import os
 import re
 import sys
 
-ONE = 'bounded_text.c'
+ONE = os.path.join('common', 'bounded_text.c')
 
 
 def main():

@@ -94,7 +94,7 @@ class Live(network.Cable, command.CommandTest):
         self.assertEqual((status, err), (0, ''))
         columns = re.split(' {2,}', out.splitlines()[0].replace('connection ', 'connection  '))
         self.assertEqual(columns[:3], ['time', 'connection', 'direction'])
-        with open(os.path.join(command.CAPTURES, '..', 'cli', 'rpcrdma.1'), encoding='ascii') as file:
+        with open(os.path.join(command.CAPTURES, '..', 'cli', 'man', 'rpcrdma.1'), encoding='ascii') as file:
             page = file.read()
         self.assertEqual(re.findall(r'(?m)^\.It ([a-z%][a-z/ ]+)$', page), columns[3:])
         self.assertRegex(out, r'(?m)^Average: +1 forward ')

@@ -137,7 +137,7 @@ class Bash(Completion, command.CommandTest):
     shell = 'bash'
 
     def offered(self, *words):
-        run = subprocess.run(['bash', '-c', BASH, 'bash', os.path.join(SOURCE, 'rpcrdma.bash'), *words],
+        run = subprocess.run(['bash', '-c', BASH, 'bash', os.path.join(SOURCE, 'completion', 'rpcrdma.bash'), *words],
                              capture_output=True, text=True, check=True, env=self.environment)
         self.assertEqual(run.stderr, '')
         return run.stdout.split()
@@ -147,7 +147,7 @@ class Zsh(Completion, command.CommandTest):
     shell = 'zsh'
 
     def offered(self, *words):
-        run = subprocess.run(['zsh', '-f', '-c', ZSH, 'zsh', os.path.join(SOURCE, 'rpcrdma.zsh'), *words],
+        run = subprocess.run(['zsh', '-f', '-c', ZSH, 'zsh', os.path.join(SOURCE, 'completion', 'rpcrdma.zsh'), *words],
                              capture_output=True, text=True, check=True, env=self.environment)
         self.assertEqual(run.stderr, '')
         return run.stdout.split()
@@ -157,7 +157,7 @@ class Fish(Completion, command.CommandTest):
     shell = 'fish'
 
     def offered(self, *words):
-        run = subprocess.run(['fish', '--no-config', '-c', f'source {SOURCE}/rpcrdma.fish; complete -C "{" ".join(words)}"'],
+        run = subprocess.run(['fish', '--no-config', '-c', f'source {SOURCE}/completion/rpcrdma.fish; complete -C "{" ".join(words)}"'],
                              capture_output=True, text=True, check=True, env=self.environment, cwd=self.folder)
         return [line.partition('\t')[0] for line in run.stdout.splitlines()]
 

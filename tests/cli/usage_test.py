@@ -164,7 +164,7 @@ class Usage(command.CommandTest):
     def test_documents(self):
         """The man page has every command and option and no other. Completion: completion_test.py."""
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'cli')
-        with open(os.path.join(source, 'rpcrdma.1'), encoding='ascii') as file:
+        with open(os.path.join(source, 'man', 'rpcrdma.1'), encoding='ascii') as file:
             page = file.read()
         options = set()
         for name in re.findall(r'^  (\w+) ', self.run_command('--help').split('Commands:')[1]
@@ -178,7 +178,7 @@ class Usage(command.CommandTest):
     def test_synopsis(self):
         """Of each command the man page's synopsis has every option but those that all have, and no other."""
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'cli')
-        with open(os.path.join(source, 'rpcrdma.1'), encoding='ascii') as file:
+        with open(os.path.join(source, 'man', 'rpcrdma.1'), encoding='ascii') as file:
             parts = re.split(r'\n\.Nm\n\.Cm (\w+)\n', file.read().split('.Sh DESCRIPTION')[0])
         shown = {}
         for name, text in zip(parts[1::2], parts[2::2]):

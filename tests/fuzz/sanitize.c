@@ -7,6 +7,7 @@
 #include <stdarg.h>
 
 #include "bound.h"
+#include "common/complain.h"
 #include "fuzz.h"
 #include "mutate.h"
 #include "sanitize/track.h"

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "times.h"
+#include "common/times.h"
 
 enum {
     LISTED = 8, /* so many have their numbers in the text */

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/times.h"
 #include "out/address.h"
 #include "report/causes/causes.h"
 #include "report/collect/attempts.h"
-#include "times.h"
 
 enum { SERVICE_ID = 8, CONSUMER = 28 }; /* reasons of REJ */
 

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "plural.h"
-#include "times.h"
+#include "common/plural.h"
+#include "common/times.h"
 
 /* The capture lacks packets, or something was sent again until then; or a loss was waited for half
  * as long: it may have been one. */

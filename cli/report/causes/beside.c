@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "plural.h"
-#include "times.h"
+#include "common/plural.h"
+#include "common/times.h"
 
 /* What else listens there was perhaps not restarted with it. */
 static bool same_port(const struct report_connection *a, const struct report_connection *b)

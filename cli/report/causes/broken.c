@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "times.h"
+#include "common/times.h"
 
 #define WITHIN_NS (30 * SECOND) /* as `check`'s rule of this name */
 enum { LEAST = 3 };             /* so many in that time: once, a server was restarted */

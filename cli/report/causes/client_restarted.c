@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "times.h"
+#include "common/times.h"
 
 /* A client that closes a connection sooner after its last Call does not do so because it is idle:
  * Linux waits for 5 minutes. */

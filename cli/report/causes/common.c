@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/times.h"
 #include "out/address.h"
-#include "times.h"
 
 /* Restarts are told for all clients of a server, and all servers of a client, already. */
 static bool concerns(const struct report_cause *cause)

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "plural.h"
+#include "common/plural.h"
 
 #define SHARE_MUCH 0.1 /* of the time in use: less at its limit is told with a low confidence */
 

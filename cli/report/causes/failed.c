@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/plural.h"
+#include "common/times.h"
 #include "out/address.h"
-#include "plural.h"
-#include "times.h"
 
 enum { SHARE = 10, LEAST = 2 }; /* a tenth; one may be how a client asks what there is */
 

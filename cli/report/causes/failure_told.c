@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/plural.h"
 #include "out/connection.h"
-#include "plural.h"
 
 /* An end, as it is called. */
 static const char *end_name(const struct report_connection *c, int end)

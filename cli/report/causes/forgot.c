@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "times.h"
+#include "common/times.h"
 
 bool report_stale(const struct rpcrdma_connection *c)
 {

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plural.h"
-#include "times.h"
+#include "common/plural.h"
+#include "common/times.h"
 
 /* A client that closes sooner did not wait for the server. */
 #define GIVES_UP_NS INT64_C(3000000000)

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "plural.h"
+#include "common/plural.h"
 
 static size_t mib(const struct report *r)
 {

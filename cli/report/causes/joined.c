@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "times.h"
+#include "common/times.h"
 
 /* By their beginning where they are of one kind. */
 static gint by_kind(gconstpointer a, gconstpointer b, gpointer rule)

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "plural.h"
-#include "times.h"
+#include "common/plural.h"
+#include "common/times.h"
 
 enum { TIMES = 3, SURE = 3 }; /* one packet was sent again so often; on so many connections */
 

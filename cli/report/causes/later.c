@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/plural.h"
+#include "common/times.h"
 #include "out/address.h"
-#include "plural.h"
 #include "report/collect/later.h"
-#include "times.h"
 
 static const enum report_cause_id ids[REPORT_LATERS] = {
     [REPORT_DELAY] = CAUSE_NFS_DELAY,

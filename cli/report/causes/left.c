@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "plural.h"
-#include "times.h"
+#include "common/plural.h"
+#include "common/times.h"
 
 /* Nothing says that it was lost: it was in use when this one was set up; or its client closed it,
  * or what closed it is not in the capture and this one is of another mount; and of what was

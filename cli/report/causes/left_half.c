@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "plural.h"
-#include "times.h"
+#include "common/plural.h"
+#include "common/times.h"
 
 /* After a longer pause it may have been idle and closed, and that not have been captured. */
 #define IDLE_NS (290 * SECOND)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plural.h"
-#include "times.h"
+#include "common/plural.h"
+#include "common/times.h"
 
 #define STUCK_NS (SECOND / 100)     /* longer than any adapter takes to answer a Nak */
 #define IDLE_LONG_NS (290 * SECOND) /* and one that comes back at once was not idle before that */

@@ -4,8 +4,8 @@
 
 /* What the rules of connections that failed share: life.c, held.c, left.c, lost.c. */
 
+#include "common/times.h"
 #include "report/causes/restarted.h"
-#include "times.h"
 
 /* held.c: the Calls that were sent again on this connection had reached the server's host:
  * adds the cause, and there is no other one. */

@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
+#include "common/plural.h"
+#include "common/times.h"
 #include "out/address.h"
-#include "plural.h"
-#include "times.h"
 
 static bool concerns(const struct report_cause *cause)
 {

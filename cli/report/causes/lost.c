@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/plural.h"
+#include "common/times.h"
 #include "out/connection.h"
-#include "plural.h"
-#include "times.h"
 
 /* The capture ended before its sender would have given up. */
 static bool under_way(const struct report *r, const struct report_connection *c)

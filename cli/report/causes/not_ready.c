@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/plural.h"
+#include "common/times.h"
 #include "out/address.h"
-#include "plural.h"
-#include "times.h"
 
 /* RDMA Reads take no Receive that was posted: the end that answers them has too much to do. */
 static const char *not_ready(uint64_t naks, uint64_t reads)

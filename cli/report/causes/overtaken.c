@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "times.h"
+#include "common/times.h"
 
 static bool overtakes(const struct report_connection *other, const struct report_connection *c)
 {

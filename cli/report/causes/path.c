@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/plural.h"
+#include "common/times.h"
 #include "out/connection.h"
-#include "plural.h"
-#include "times.h"
 
 /* It answered nothing any more until the connection ended. Not every adapter sends often again:
  * where it did not, it has to have been silent for longer. */

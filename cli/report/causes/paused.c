@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "plural.h"
-#include "times.h"
+#include "common/plural.h"
+#include "common/times.h"
 
 /* Likewise of an end that stood still, or the way: no server was slow in these periods for sure. */
 static struct report_cause *add_stalled(struct report *r, const struct report_slow *slow,

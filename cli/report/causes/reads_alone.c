@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
+#include "common/times.h"
 #include "out/address.h"
 #include "report/causes/causes.h"
-#include "times.h"
 
 /* A connection whose server asks that client; NULL: there is none, or this queue pair is one's. */
 static const struct report_connection *of_hosts(const struct report *r,

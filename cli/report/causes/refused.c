@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plural.h"
-#include "times.h"
+#include "common/plural.h"
+#include "common/times.h"
 
 enum { UNKNOWN = REPORT_REQUEST_UNKNOWN };
 

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/plural.h"
+#include "common/times.h"
 #include "out/connection.h"
-#include "plural.h"
-#include "times.h"
 
 /* A server may drop the state of a client that is away for longer: 90 s with Linux, 30 with some.
  */

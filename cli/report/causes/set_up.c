@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/plural.h"
+#include "common/times.h"
 #include "out/connection.h"
-#include "plural.h"
-#include "times.h"
 
 static bool accepted_late(const struct report_connection *c)
 {

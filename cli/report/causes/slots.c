@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "plural.h"
-#include "times.h"
+#include "common/plural.h"
+#include "common/times.h"
 
 enum {
     FEW = 8,     /* fewer than one reader or writer has under way at once */

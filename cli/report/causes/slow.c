@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "plural.h"
-#include "times.h"
+#include "common/plural.h"
+#include "common/times.h"
 
 /* For half of that time and more data of RDMA stood still, or Acks, or answers to Reads did: the
  * end may have, too. That time is told of as theirs, and no cost of this cause. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "times.h"
+#include "common/times.h"
 
 /* There are others that it might be. */
 static bool one_of_several(const struct report *r, const struct rpcrdma_address *end, bool server)

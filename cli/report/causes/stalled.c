@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "times.h"
+#include "common/times.h"
 
 /* Where packets are lost or come out of order, that is why they are late. */
 static bool stood_still(const struct rpcrdma_path *path)

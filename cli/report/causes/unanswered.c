@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/plural.h"
+#include "common/times.h"
 #include "out/address.h"
-#include "plural.h"
-#include "times.h"
 
 static const char not_captured[] = "a Reply may not have been captured";
 

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/plural.h"
+#include "common/times.h"
 #include "out/address.h"
-#include "plural.h"
-#include "times.h"
 
 enum { TCP = 6, UDP = 17, SURE = 3 };
 

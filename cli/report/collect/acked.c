@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "keyed_hash.h"
+#include "common/keyed_hash.h"
 
 enum { PLACES = 256 }; /* where two meet, the later one stays */
 

@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "times.h"
+#include "common/times.h"
 
 /* As long as that, and something else may have been wrong each time. */
 #define PAUSE_NS INT64_C(30000000000)

@@ -4,13 +4,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "keyed_hash.h"
+#include "common/complain.h"
+#include "common/keyed_hash.h"
+#include "common/times.h"
 #include "report/collect/attempts.h"
 #include "report/collect/later.h"
 #include "report/collect/opened.h"
 #include "report/collect/reads_alone.h"
-#include "rule_set.h"
-#include "times.h"
+#include "rules/set.h"
 #include "wire/cursor.h"
 
 static void free_error(gpointer p)

@@ -5,8 +5,8 @@
 
 #include <glib.h>
 
+#include "common/times.h"
 #include "source/merge/fingerprint.h"
-#include "times.h"
 
 enum {
     FIRST = 2048,        /* packets of which each is looked at; */

@@ -3,7 +3,7 @@
  * captured had been set forward meanwhile. */
 #include "report/collect/collect.h"
 
-#include "times.h"
+#include "common/times.h"
 
 /* Nearly all of that wait is in this one. */
 static bool covers(const struct pipeline_idle *idle, const struct report_period *when)

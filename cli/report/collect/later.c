@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "bound.h"
-#include "keyed_hash.h"
+#include "common/keyed_hash.h"
+#include "common/times.h"
 #include "out/transaction.h"
-#include "times.h"
 #include "upper/names.h"
 
 enum {

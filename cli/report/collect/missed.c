@@ -16,9 +16,9 @@
  */
 #include "report/collect/collect.h"
 
+#include "common/times.h"
 #include "out/transaction.h"
 #include "report/collect/acked.h"
-#include "times.h"
 
 /* Of TCP bytes are missing. What each Reply takes at least, with the headers of MPA, DDP and
  * RPC-over-RDMA; and of a gap's ends each may have spoiled one more. */

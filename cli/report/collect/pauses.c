@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "times.h"
+#include "common/times.h"
 
 /* What is told less precisely where two pauses become one. */
 static int64_t blurred(const struct report_pause *pause)

@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#include "times.h"
+#include "common/times.h"
 
 /* What two have in common: exact where all of both counts; else as if it were spread evenly. */
 static double shared(const struct report_period *a, const struct report_period *b)

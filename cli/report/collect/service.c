@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "keyed_hash.h"
+#include "common/keyed_hash.h"
 
 guint report_service_hash(gconstpointer service)
 {

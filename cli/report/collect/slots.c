@@ -2,7 +2,7 @@
 /* Times in which all slots of a session were in use (NFSv4.1). */
 #include "report/collect/collect.h"
 
-#include "times.h"
+#include "common/times.h"
 
 void report_note_full(struct report_tally *tally, const struct rpcrdma_transaction *t)
 {

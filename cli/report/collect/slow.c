@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "common/times.h"
 #include "out/transaction.h"
-#include "times.h"
 #include "wire/hot.h"
 
 int64_t report_waited_ns(const struct report *r, const struct rpcrdma_transaction *t)

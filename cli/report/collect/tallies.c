@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "times.h"
+#include "common/times.h"
 
 /* Tallies by number, those of 64 numbers together: connections are numbered one after the other. */
 enum { PAGE = 64, LINE = 64 };

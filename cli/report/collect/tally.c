@@ -3,8 +3,8 @@
  * again. */
 #include "report/collect/collect.h"
 
+#include "common/times.h"
 #include "out/connection.h"
-#include "times.h"
 
 static void note_resent(struct report *r, struct report_tally *tally,
                         const struct rpcrdma_transaction *t)

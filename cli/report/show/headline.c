@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "plural.h"
+#include "common/plural.h"
 
 /* Senders slow down for that, with nothing lost. */
 static void tell_congestion(const struct report_flaws *flaws, char text[80])
@@ -103,8 +103,8 @@ static void healthy(const struct report *r, char *text, size_t size)
              : r->nfs_uncaptured > 0 ? " as far as NFS statuses were captured"
              : r->nfs_encrypted > 0  ? " as far as NFS statuses are not encrypted"
                                      : "",
-             r->rpcs, plural(r->rpcs), report_seconds(report_span_ns(r)), r->answered, no_call, loss,
-             congestion, credits, beside[0] ? " " : "", beside, locks);
+             r->rpcs, plural(r->rpcs), report_seconds(report_span_ns(r)), r->answered, no_call,
+             loss, congestion, credits, beside[0] ? " " : "", beside, locks);
 }
 
 void report_headline(const struct report *r, char *text, size_t size)

@@ -9,9 +9,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "out/escape.h"
+#include "common/escape.h"
+#include "common/plural.h"
 #include "out/view.h"
-#include "plural.h"
 #include "report/collect/attempts.h"
 
 static const char head[] =

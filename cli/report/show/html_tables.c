@@ -4,11 +4,11 @@
 
 #include <inttypes.h>
 
-#include "networks.h"
+#include "common/networks.h"
+#include "common/plural.h"
 #include "out/address.h"
 #include "out/connection.h"
 #include "out/view.h"
-#include "plural.h"
 
 static void begin(struct out *out, const char *columns)
 {

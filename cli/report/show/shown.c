@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/plural.h"
 #include "out/transaction.h"
-#include "plural.h"
 
 /* Where the client answers the server: these words are of one length. Not in what the transport
  * says, which is of the ends as they are. */

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "networks.h"
+#include "common/escape.h"
+#include "common/networks.h"
+#include "common/plural.h"
 #include "out/address.h"
 #include "out/connection.h"
-#include "out/escape.h"
 #include "out/view.h"
-#include "plural.h"
 #include "report/collect/attempts.h"
 
 enum { WIDTH = 79 };

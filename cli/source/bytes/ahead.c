@@ -2,9 +2,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "common/populate.h"
 #include "source/bytes/beside.h"
 #include "source/bytes/feed.h"
-#include "source/bytes/populate.h"
 
 /*
  * Slots are filled in parallel and given in order. Each is claimed by who will fill it: the thread,

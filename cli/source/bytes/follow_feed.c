@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/interrupt.h"
+#include "common/interrupt.h"
 
 enum { LOOK_MS = 100 }; /* how often the file is looked at */
 

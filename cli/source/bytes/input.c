@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bounded_text.h"
+#include "common/bounded_text.h"
 #include "source/bytes/spill.h"
 
 static void say(char **to, const char *name, const char *format, va_list args)

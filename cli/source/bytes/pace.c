@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/bytes/pace.h"
 
+#include "common/times.h"
 #include "source/clock.h"
-#include "times.h"
 
 /* A file that is fed to it, a buffer, and a host with another clock are later, or earlier. */
 #define LATE_NS INT64_C(2000000000)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "source/interrupt.h"
+#include "common/interrupt.h"
 
 enum { SILENT_MS = 3000 };
 

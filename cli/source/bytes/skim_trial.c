@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "source/bytes/populate.h"
+#include "common/populate.h"
 #include "source/bytes/skim.h"
 #include "source/bytes/skim_own.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/calls_devices.h"
+#include "source/devices/calls.h"
 #include "source/rights/privilege.h"
 #include "source/rights/sandbox.h"
 

@@ -14,13 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plural.h"
+#include "common/interrupt.h"
+#include "common/plural.h"
 #include "source/bytes/pipe_feed.h"
 #include "source/devices/pump.h"
 #include "source/devices/record.h"
 #include "source/formats/file.h"
 #include "source/formats/pcapng_writer.h"
-#include "source/interrupt.h"
 #include "source/rights/descriptors.h"
 #include "source/rights/privilege.h"
 #include "source/rights/sandbox.h"

@@ -5,9 +5,9 @@
 #include <poll.h>
 #include <stdlib.h>
 
+#include "common/interrupt.h"
+#include "common/times.h"
 #include "source/clock.h"
-#include "source/interrupt.h"
-#include "times.h"
 
 enum {
     LOOK_EVERY = 64,  /* rounds between two looks at the clock while there is no pause */

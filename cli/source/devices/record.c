@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plural.h"
+#include "common/plural.h"
 #include "source/clock.h"
 
 void record_interface(struct pcapng_writer *writer, const struct device *device)

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hosts.h"
+#include "common/hosts.h"
 #include "source/formats/file.h"
 #include "source/formats/pcapng_block.h"
 

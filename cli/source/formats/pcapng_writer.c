@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/interrupt.h"
 #include "source/formats/pcapng_block.h"
-#include "source/interrupt.h"
 #include "source/source.h"
 
 /* draft-ietf-opsawg-pcapng, section 3 and 4 */

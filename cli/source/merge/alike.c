@@ -10,7 +10,7 @@
  */
 #include "source/merge/alike.h"
 
-#include "times.h"
+#include "common/times.h"
 
 enum {
     MANY = 16,

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "times.h"
+#include "common/times.h"
 
 struct clocks {
     struct overlap_file *files;

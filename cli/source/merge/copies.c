@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "times.h"
+#include "common/times.h"
 
 enum { COUNTS = 4, LEAST = 2 * 1024 * 1024, NONE = UINT32_MAX };
 

@@ -5,7 +5,7 @@
  */
 #include "source/merge/drift.h"
 
-#include "times.h"
+#include "common/times.h"
 
 enum { LEAST = 8 }; /* packets in each third */
 
@@ -57,7 +57,7 @@ static bool direction(const struct difference *all, size_t n, int64_t least, int
     moved = time_less(last.median, first.median);
     *ppb = (double)moved / (last.when - first.when) * 1e9;
     moved = moved < 0 ? time_less(0, moved) : moved;
-    return moved > first.spread && moved > last.spread && *ppb < MOST_PPB && *ppb > -MOST_PPB;
+    return moved > first.spread && moved > last.spread && *ppb<MOST_PPB && * ppb> - MOST_PPB;
 }
 
 int64_t drift_of(const struct difference *all, size_t n)

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/times.h"
 #include "source/merge/merge.h"
 #include "source/rights/opened.h"
-#include "times.h"
 
 /* Of a packet that one file has cut by its snap length and another has whole, the whole one is to
  * come first: longer than a packet is under way in one site, shorter than anything that waits for

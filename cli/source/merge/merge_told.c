@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "times.h"
+#include "common/times.h"
 
 bool merge_interface(const struct source *source, uint32_t number, struct source_interface *out)
 {

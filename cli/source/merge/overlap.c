@@ -8,13 +8,13 @@
 
 #include <stdlib.h>
 
+#include "common/times.h"
 #include "source/merge/alike.h"
 #include "source/merge/clocks.h"
 #include "source/merge/drift.h"
 #include "source/merge/fingerprint.h"
 #include "source/merge/sample.h"
 #include "source/rights/opened.h"
-#include "times.h"
 
 enum {
     DIFFERENCES_MOST = SAMPLES_IN_ALL, /* 6 MiB: clocks are known by then */

@@ -2,7 +2,7 @@
 /* Which of the files captured at the same time, by clocks that are known. */
 #include "source/merge/overlap.h"
 
-#include "times.h"
+#include "common/times.h"
 
 static const int64_t SEAM_NS = 10000000; /* packets of one interface may change places so far */
 

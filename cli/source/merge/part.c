@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/times.h"
 #include "source/formats/counts.h"
 #include "source/formats/file.h"
-#include "times.h"
 
 enum {
     DESCRIPTORS = 16,  /* kept of files that were not opened before */

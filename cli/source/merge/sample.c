@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/times.h"
 #include "source/merge/fingerprint.h"
 #include "source/source.h"
-#include "times.h"
 
 enum {
     SAMPLE_BYTES = 64,  /* of the payload: transport headers with their sequence numbers */

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "source/interrupt.h"
+#include "common/interrupt.h"
 #include "source/rights/privilege.h"
 
 /* Whether somebody else may have put the file there. */

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/escape.h"
 #include "out/address.h"
-#include "out/escape.h"
 #include "out/json_writer.h"
 #include "out/view.h"
 
@@ -78,7 +78,8 @@ static void test_text(void **state)
     (void)state;
     out_foreign(&out, "a\nb\x1b[2J\x7f~");
     assert_string_equal(taken(), "a\\x0ab\\x1b[2J\\x7f~");
-    out_foreign(&out, "\xc3\xa9\xf0\x9f\x98\x80 \xff\xc3(\xc2\x9b\xe2\x80\xae\xe2\x80\xa8\xe2\x81\xa6");
+    out_foreign(&out,
+                "\xc3\xa9\xf0\x9f\x98\x80 \xff\xc3(\xc2\x9b\xe2\x80\xae\xe2\x80\xa8\xe2\x81\xa6");
     assert_string_equal(taken(), "\xc3\xa9\xf0\x9f\x98\x80 \\xff\\xc3(\\xc2\\x9b\\xe2\\x80\\xae"
                                  "\\xe2\\x80\\xa8\\xe2\\x81\\xa6");
     out_hex_bytes(&out, (const uint8_t *)"\x00\x9a\xff", 3);
