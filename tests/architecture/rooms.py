@@ -1,40 +1,71 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rooms.py REPORT TABLE: the rooms of cli/report include each other's headers as the table of docs/architecture.md
-says, and no others."""
+"""rooms.py CLI TABLE: the rooms of the command, and those of cli/report, include each other's headers as the tables of
+docs/architecture.md say, and no others; and no room uses itself by way of others."""
 import os
 import re
 import sys
 
 
-def read_table(path):
-    """Room -> the rooms that it uses."""
+def read_tables(path):
+    """Room ("cli/NAME" or "report/NAME") -> the rooms that it uses."""
     rooms = {}
     with open(path, encoding='utf-8') as file:
         for line in file:
             cells = [cell.strip() for cell in line.strip().strip('|').split('|')]
-            name = re.fullmatch(r'`report/(\w+)`', cells[0])
-            if len(cells) == 3 and name:
-                rooms[name.group(1)] = set(re.findall(r'`report/(\w+)`', cells[1]))
+            names = re.findall(r'`((?:cli|report)/\w+)`', cells[0])
+            if len(cells) == 3:
+                for name in names:
+                    rooms[name] = set(re.findall(r'`((?:cli|report)/\w+)`', cells[1]))
     return rooms
 
 
-def breaches(report, rooms):
-    for folder, _, names in os.walk(report):
-        room = os.path.relpath(folder, report)
+def headers(folder):
+    """Of each file in it and below: its path, and the headers that it includes, as written."""
+    for path, _, names in os.walk(folder):
         for name in sorted(name for name in names if name.endswith(('.c', '.h'))):
-            with open(os.path.join(folder, name), encoding='utf-8') as file:
-                used = set(re.findall(r'#include "report/(\w+)/', file.read()))
-            if room != '.':
-                for other in sorted(used - {room} - rooms.get(room, set())):
-                    yield f'{room}/{name} includes a header of {other}'
+            with open(os.path.join(path, name), encoding='utf-8') as file:
+                yield os.path.join(path, name), re.findall(r'#include "([^"]+)"', file.read())
+
+
+def breaches(cli, rooms):
+    for room, uses in sorted(rooms.items()):
+        kind, name = room.split('/')
+        top = cli if kind == 'cli' else os.path.join(cli, 'report')
+        for path, included in headers(os.path.join(top, name)):
+            for header in included:
+                if not os.path.isfile(os.path.join(cli, header)):
+                    continue  # of codec/, or made
+                parts = header.split('/')
+                if kind == 'report':
+                    used = '/'.join(parts[:2]) if parts[0] == 'report' and len(parts) > 2 else None
+                else:
+                    used = f'cli/{parts[0]}' if len(parts) > 1 else None
+                if used and used != room and used not in uses:
+                    yield f'{os.path.relpath(path, cli)} includes {header}'
+
+
+def circles(rooms):
+    for start in sorted(rooms):
+        seen, todo = set(), list(rooms[start])
+        while todo:
+            room = todo.pop()
+            if room not in seen:
+                seen.add(room)
+                todo += rooms[room]
+        if start in seen:
+            yield f'{start} uses itself by way of others'
 
 
 def main():
-    rooms = read_table(sys.argv[2])
-    folders = {entry.name for entry in os.scandir(sys.argv[1]) if entry.is_dir()}
-    if not folders or folders != set(rooms):
-        sys.exit(f'{sys.argv[2]} has the rooms {sorted(rooms)}, and {sys.argv[1]} {sorted(folders)}')
-    found = list(breaches(sys.argv[1], rooms))
+    cli, table = sys.argv[1:]
+    rooms = read_tables(table)
+    for kind, top in (('cli', cli), ('report', os.path.join(cli, 'report'))):
+        there = {f'{kind}/{entry.name}' for entry in os.scandir(top) if entry.is_dir()
+                 and any(True for _ in headers(entry.path))}
+        named = {room for room in rooms if room.startswith(f'{kind}/')}
+        if not there or there != named:
+            sys.exit(f'{table} and {top} differ in {sorted(there ^ named)}')
+    found = [*breaches(cli, rooms), *circles(rooms)]
     for breach in found:
         print('against the arrows:', breach)
     return 1 if found else 0
