@@ -142,9 +142,10 @@ struct rpc_transaction {
     uint64_t sent_frame;   /* which is in this frame; 0: there is one Send */
     bool call_kept;        /* pub.call is an earlier Send's, which had arrived when this one came */
     struct rpc_data_timing data;
-    struct rpc_wait held[2];  /* Call, Reply: the longest wait for a credit between its parts */
-    int64_t held_ns[2];       /* all of them */
-    uint64_t rdma_last_frame; /* the packet of rdma_last_ns; 0: there was none */
+    struct rpc_wait
+        held[2];        /* RPC_CALL, RPC_REPLY: the longest wait for a credit between its parts */
+    int64_t held_ns[2]; /* all of them */
+    uint64_t rdma_last_frame;                /* the packet of rdma_last_ns; 0: there was none */
     TAILQ_ENTRY(rpc_transaction) parked;     /* of its connection */
     TAILQ_ENTRY(rpc_transaction) all_parked; /* of all that are, but for: */
     bool kept;                               /* parked until the connection ends */

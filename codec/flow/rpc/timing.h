@@ -38,6 +38,9 @@ struct rpc_journeys {
     } at[RPC_JOURNEYS]; /* apart, in order */
 };
 
+/* Of a pair of what the two messages have. */
+enum { RPC_CALL, RPC_REPLY };
+
 /* What the RDMA of a transaction waited for. */
 struct rpc_data_timing {
     int64_t waiting_ns; /* between its packets, for what was retransmitted */
@@ -82,21 +85,25 @@ void rpc_doubts_free(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_timing_read(struct rpc_transaction *t, int64_t sent_ns, int64_t now_ns);
 /* How long something was on its way, in all. */
 int64_t rpc_journeys_ns(const struct rpc_journeys *journeys);
-/* timing.c: towards this end; NULL: not followed. Who is to know of losses on the way to it. */
+/* timing.c: towards this end; NULL: not followed. */
 struct flow_delivery *rpc_delivery_towards(const struct flow_conn *conn, int end);
+/* phases.c: who is to know of losses on the way to this end. */
 enum rpcrdma_stall rpc_lost_towards(const struct flow_conn *conn, int end);
 /* `why`, unless what was sent again to this end in that time had arrived: then nothing was lost. */
 enum rpcrdma_stall rpc_unless_late(const struct flow_conn *conn, int end, int64_t from_ns,
                                    int64_t to_ns, enum rpcrdma_stall why);
+/* timing.c */
 void rpc_delivery_find(const struct rpc_transaction *t, const struct rpc_place *place,
                        struct rpcrdma_delivery *out);
 /* What became of its Call and its Reply, by what is known now. */
 void rpc_timing_delivered(struct flow_rpcs *rpcs, struct rpc_transaction *t);
-/* What is found of that; after it. */
-void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t);
-/* Latency and phases; likewise. */
+/* Latency and phases; after it. */
 void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t);
-/* Which transmission each finding is about; after those. */
+/* phases.c: these alone. */
+void rpc_phases(struct rpc_transaction *t);
+/* transmissions.c: what is found of its delivery; which transmission each finding is about. After
+ * those. */
+void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_timing_transmissions(struct rpc_transaction *t);
 /* The connection was closed: what was not acknowledged was not delivered. */
 void rpc_timing_end(const struct flow_conn *conn);
