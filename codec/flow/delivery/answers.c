@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/origin.h"
 #include "flow/delivery/packet_in_hand.h"
+#include "flow/delivery/requests.h"
+#include "flow/delivery/timeouts.h"
+#include "flow/delivery/transmission.h"
 
 #include "wire/hot.h"
 

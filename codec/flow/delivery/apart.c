@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/origin.h"
+#include "flow/delivery/segments.h"
 #include "flow/delivery/transmission.h"
 #include "wire/hot.h"
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/origin.h"
+#include "flow/delivery/requests.h"
+#include "flow/delivery/timeouts.h"
 #include "flow/delivery/transmission.h"
 
 #include "flow/context/context.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/step.h"
+#include "flow/delivery/segments.h"
 #include "flow/delivery/transmission.h"
 
 #include "wire/hot.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/fetch.h"
+#include "flow/delivery/origin.h"
 #include "flow/delivery/transmission.h"
 #include "flow/life.h"
 #include "wire/hot.h"

@@ -215,8 +215,8 @@ struct flow_recovery {
     int64_t before_ns[FLOW_RECOVERIES]; /* when something else was before, the latest first */
     enum flow_recovery_cause cause;
     uint32_t first, last; /* TCP: the bytes that were sent again since anything new was */
-    bool timed_out; /* when a timer ended, as nothing passed for so long */
-    uint32_t said;  /* so often its receiver said that something had arrived the first time */
+    bool timed_out;       /* when a timer ended, as nothing passed for so long */
+    uint32_t said;        /* so often its receiver said that something had arrived the first time */
     /* the latest time in which what a timer made the sender send again had arrived, as answers
      * show, and was not answered yet: from its first transmission on. 0 to 0: there was none */
     int64_t late_from_ns, late_until_ns;

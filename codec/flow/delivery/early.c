@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/context/context.h"
+#include "flow/delivery/responses.h"
 #include "flow/delivery/transmission.h"
 
 #include "wire/hot.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/requests.h"
 #include "flow/delivery/transmission.h"
 
 #include "wire/hot.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/responses.h"
 #include "flow/delivery/transmission.h"
 
 /* Which frame carried a packet first: a ring by position. It grows while what it would overwrite

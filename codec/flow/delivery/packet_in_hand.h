@@ -4,7 +4,7 @@
 
 /* What is done with each packet of a reliable connection, a request or an answer. */
 
-#include "flow/delivery/transmission.h"
+#include "flow/delivery/requests.h"
 
 enum { FEW_MISSING = 64 };     /* PSNs not captured, at the ends of what was */
 enum { ANOTHER_QP = 1 << 20 }; /* PSNs further apart are of another connection */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/crc.h"
-#include "flow/delivery/transmission.h"
+#include "flow/delivery/origin.h"
 
 /*
  * The invariant CRC of a packet that is retransmitted (IBTA 7.8.1, annex A17.3.3). It covers all

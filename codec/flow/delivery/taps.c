@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/delivery/transmission.h"
+#include "flow/delivery/origin.h"
 
 #include "base/sum.h"
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/timeouts.h"
+#include "flow/delivery/requests.h"
 #include "flow/delivery/transmission.h"
 
 #include "base/sum.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/transmission.h"
+#include "flow/delivery/origin.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/segments.h"
 #include "flow/delivery/transmission.h"
 
 #include "base/step.h"
