@@ -150,6 +150,7 @@ struct report_slow {
     bool several_idle;          /* and of others */
     struct rpcrdma_address end; /* that end, of the first; */
     bool several_ends;          /* and there are others */
+    bool nothing_sent;          /* by the server meanwhile, as IP IDs show: of one connection's */
     uint32_t connection;        /* of the first; 0: of several */
 };
 

@@ -222,6 +222,34 @@ class SentNothing(ConversationTest):
         for arguments in ({'missing': 1}, {'missing': 5}, {'counts': False}):
             self.assertEqual(self.slow(6, **arguments), ('medium', True), arguments)
 
+    def beside_loss(self, seconds, counts=True):
+        """A Reply comes again after 3 s; 20 s later an RPC takes so long."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(8):
+                c.null()
+            ack = c.packets.pop()
+            c.clock.now += 3 * SECOND
+            c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
+            c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            for _ in range(8):
+                c.clock.now += 5 * SECOND // 2
+                c.null()
+            xid = c.call(rule_talk.NULL)
+            pass_by(c, seconds * SECOND)
+            c.reply(xid)
+            for _ in range(8):
+                c.null()
+            c.talk.disconnect()
+            if counts:
+                count(c, lambda _: 0, server=True)
+        return [(one['cause'], one['confidence']) for one in self.report(talk)['causes']]
+
+    def test_beside_loss(self):
+        """A Reply was lost for as long once, and TCP's timers double. This one was not sent before."""
+        self.assertEqual(self.beside_loss(6), [('slow-server', 'high'), ('lost-to-client', 'medium')])
+        self.assertEqual(self.beside_loss(6, counts=False), [('lost-to-client', 'medium')])
+
 
 class Stamped(ConversationTest):
     def silence(self, stamp):

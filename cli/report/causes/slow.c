@@ -124,17 +124,26 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
              nothing_lost && !may_be_lost(r, slow) ? " and without anything being lost" : "");
 }
 
-/* What is known of the server's pauses leaves no doubt: it sent nothing meanwhile, as its IP IDs
- * show, so that no Reply was lost before it came here; that took as long by its own clock. */
+/* The server sent nothing in its pauses, as its IP IDs show: no Reply was lost before it came here.
+ * Half of what these RPCs took is a pause that was looked at, on average. */
+static bool sent_nothing(const struct report *r, const struct report_connection *c,
+                         const struct report_slow *slow)
+{
+    const int64_t least_ns = 2 * SECOND;
+
+    return r->slow_ns >= SECOND && slow->rpcs > 0 && slow->ns / least_ns >= (int64_t)slow->rpcs &&
+           c->path[1 - report_server_end(&c->pub)].pauses_counted;
+}
+
+/* What is known of the server's pauses leaves no doubt: it sent nothing meanwhile; that took as
+ * long by its own clock. */
 static void look_at_pauses(const struct report *r, const struct report_connection *c,
                            struct report_slow *slow)
 {
-    const int64_t least_ns = 2 * SECOND; /* half of which is a pause that was looked at */
-    const struct rpcrdma_path *path = &c->path[1 - report_server_end(&c->pub)];
-
-    if (r->slow_ns >= SECOND && slow->ns / least_ns >= (int64_t)slow->rpcs && path->pauses_counted)
+    slow->nothing_sent = sent_nothing(r, c, slow);
+    if (slow->nothing_sent)
         slow->alone = slow->behind = 0;
-    if (path->pauses_timed) {
+    if (c->path[1 - report_server_end(&c->pub)].pauses_timed) {
         slow->idle_ns = 0;
         slow->several_idle = false;
     }
@@ -178,7 +187,8 @@ static struct report_slow server_slow_apart(const struct report *r,
     for (int i = 0; i < 3; i++)
         report_slow_add(&own, &c->trouble->slow_apart[i]);
     if (c->trouble->slow_server.rpcs > 0 &&
-        (!report_losses_explain(c, &c->trouble->slow_server, 1 - report_server_end(&c->pub)) ||
+        (sent_nothing(r, c, &c->trouble->slow_server) ||
+         !report_losses_explain(c, &c->trouble->slow_server, 1 - report_server_end(&c->pub)) ||
          too_many_for_losses(c, &c->trouble->slow_server)))
         report_slow_add(&own, &c->trouble->slow_server);
     look_at_pauses(r, c, &own);

@@ -95,8 +95,8 @@ struct report_slow_sum report_slow_sum(const struct report *r, report_slow_of *o
         const struct report_slow own = of(r, c, server);
 
         report_slow_add(&sum.all, &own);
-        sum.resent |=
-            own.rpcs > 0 && (sent_again_for_loss(&c->path[0]) || sent_again_for_loss(&c->path[1]));
+        sum.resent |= own.rpcs > 0 && !own.nothing_sent &&
+                      (sent_again_for_loss(&c->path[0]) || sent_again_for_loss(&c->path[1]));
     }
     g_list_free(all);
     return sum;
