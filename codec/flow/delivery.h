@@ -32,6 +32,7 @@ struct rpcrdma_delivery {
     bool lost;              /* it did not arrive the first time, as is proven */
     bool named;             /* DELIVERED: by an Ack of its last PSN, not of a later one */
     bool unheard; /* DELIVERED: by the first answer captured, which acknowledges later ones, too */
+    bool guessed; /* DELIVERED: when it had arrived is not known, and told as of the fastest */
     uint32_t transmissions; /* as seen in the capture; 0: not known */
     uint64_t first_frame,
         last_frame; /* its first packet; the latest of it that was retransmitted */

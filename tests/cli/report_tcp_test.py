@@ -251,6 +251,31 @@ class SentNothing(ConversationTest):
         self.assertEqual(self.beside_loss(6, counts=False), [('lost-to-client', 'medium')])
 
 
+class Guessed(ConversationTest):
+    def delayed(self, way_ns):
+        """So long behind two Calls an Ack of the first passes, and then one of the second."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(4):
+                c.null()
+            for _ in range(40):
+                xids, acks = [], []
+                for _ in range(2):
+                    xids.append(c.call(rule_talk.NULL))
+                    acks.append(c.packets.pop())
+                c.clock.now += way_ns
+                c.packets += [ack._replace(time_ns=c.clock.tick()) for ack in acks]
+                for xid in xids:
+                    c.reply(xid)
+            c.talk.disconnect()
+        return [(one['cause'], one['confidence']) for one in self.report(talk)['causes']]
+
+    def test_delay(self):
+        """The first may have waited for a timer: how long its way is is not known. The second was not there at the first."""
+        self.assertEqual(self.delayed(35 * MS), [('delay', 'medium')])
+        self.assertEqual(self.delayed(1 * MS), [])
+
+
 class Stamped(ConversationTest):
     def silence(self, stamp):
         """Nothing at all passes for 6 s between a Call and its Reply. stamp: how the server's timestamps follow from the time, and

@@ -140,6 +140,7 @@ static RPCRDMA_INLINE void tell(const struct flow_delivery *d, const struct tran
         out->state = RPCRDMA_DELIVERED;
         out->named = end->named;
         out->unheard = end->unheard;
+        out->guessed = end->guessed;
         out->frame = end->frame;
         out->time_ns = end->delivered_ns;
     } else if (d->ended && undelivered(d, end)) {

@@ -34,6 +34,7 @@ struct transmission {
     bool unheard : 1;            /* by the first answer captured, which names a later one */
     bool acked_or_naked : 1;     /* not delivered: by `frame` at delivered_ns, which was cut */
     bool late_again : 1;         /* TCP: it came late, and again for that: counted as spurious */
+    bool guessed : 1;            /* the answer may have waited: delivered_ns is as of the fastest */
     uint64_t twice : TWICE_BITS; /* TCP: so often its receiver said that it had it already */
 };
 

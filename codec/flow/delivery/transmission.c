@@ -323,7 +323,7 @@ void transmission_end(struct flow_delivery *d)
 
 /* It was there at `ns`, as the answer at time_ns shows, of all up to `last`. */
 static void delivered(const struct flow_delivery *d, struct transmission *t, uint64_t last,
-                      uint64_t frame, int64_t time_ns, int64_t ns)
+                      uint64_t frame, int64_t time_ns, int64_t ns, bool guessed)
 {
     if (t->delivered)
         return;
@@ -333,10 +333,13 @@ static void delivered(const struct flow_delivery *d, struct transmission *t, uin
         return;
     }
     t->named = d->naming && t->last == last;
+    t->guessed = guessed;
     t->frame = TRANSMISSION_FRAME(frame);
     t->delivered_ns = ns < time_ns ? ns : time_ns;
-    if (t->delivered_ns < d->answered_ns && d->answered_ns <= time_ns)
-        t->delivered_ns = d->answered_ns; /* the answer before did not acknowledge it */
+    if (t->delivered_ns < d->answered_ns && d->answered_ns <= time_ns) {
+        t->delivered_ns = d->answered_ns; /* the answer before did not acknowledge it: at least */
+        t->guessed = false;
+    }
 }
 
 /* How long the answer took. What asked for none may be answered with what is sent later: it had
@@ -357,7 +360,7 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
                                           int64_t time_ns, int64_t waits_ns, bool first)
 {
     uint32_t was = d->pending, end = was;
-    int64_t latest = INT64_MIN, delay, base = INT64_MIN;
+    int64_t latest = INT64_MIN, delay, way_ns = 0, base = INT64_MIN;
     bool again = false, asked = false, first_may_be = false, in_part = false;
 
     for (; end < d->count; end++) {
@@ -378,7 +381,7 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
     }
     delay = end > was && time_ns > latest ? time_ns - latest : 0;
     if (end > was)
-        delay = answered_after(d, delay, !again, asked, waits_ns);
+        way_ns = answered_after(d, delay, !again, asked, waits_ns);
     if (end > was && first_may_be && d->rare)
         d->rare->again_answered =
             (struct again_answered){frame, time_ns, d->answered_ns, waits_ns, true};
@@ -387,7 +390,7 @@ RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last
 
         if (transmission_taken_ns(t) > base)
             base = transmission_taken_ns(t);
-        delivered(d, t, last, frame, time_ns, base + delay);
+        delivered(d, t, last, frame, time_ns, base + way_ns, way_ns < delay && delay >= waits_ns);
         t->unheard = first && i + 1 < end;
     }
     if (end > was || in_part)
@@ -413,9 +416,10 @@ static void one_answered(struct flow_delivery *d, struct transmission *t, uint64
                          int64_t time_ns, int64_t waits_ns)
 {
     int64_t delay = time_ns > t->last_ns ? time_ns - t->last_ns : 0;
+    int64_t way_ns = answered_after(d, delay, true, t->asked, waits_ns);
 
-    delay = answered_after(d, delay, true, t->asked, waits_ns);
-    delivered(d, t, t->last, frame, time_ns, t->last_ns + delay);
+    delivered(d, t, t->last, frame, time_ns, t->last_ns + way_ns,
+              way_ns < delay && delay >= waits_ns);
     d->answered_ns = time_ns;
     d->pending++;
 }
