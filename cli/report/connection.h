@@ -41,11 +41,12 @@ enum {
     REPORT_PAUSES = 6,           /* of the answers on one connection */
     REPORT_ONE_READ = 64 * 1024, /* what a server reads by few Read requests */
     REPORT_SLOW_RATE = 1000000,  /* bytes a second */
-    REPORT_BESIDE = 440,         /* room for texts: what stands beside the verdict, ... */
-    REPORT_UNDER_WAY = 160,      /* ... of Calls that were under way, ... */
-    REPORT_TIME = 1000,          /* ... where the time went, ... */
-    REPORT_LACK = 200,           /* ... and what the capture lacks */
-    REPORT_UNREAD = 8,           /* reasons that are told */
+    REPORT_TRAIN = 8,       /* packets of a response: more than are lost at once where few are */
+    REPORT_BESIDE = 440,    /* room for texts: what stands beside the verdict, ... */
+    REPORT_UNDER_WAY = 160, /* ... of Calls that were under way, ... */
+    REPORT_TIME = 1000,     /* ... where the time went, ... */
+    REPORT_LACK = 200,      /* ... and what the capture lacks */
+    REPORT_UNREAD = 8,      /* reasons that are told */
 };
 
 /* Times are no int. */
@@ -257,6 +258,9 @@ struct report_trouble {
     /* all that are slow, by who was slow to answer: of callbacks the client, of the others the
      * server; of these at REPORT_OFTEN_NS and more; RDMA Reads that the client had to answer */
     struct report_slow slow_own[2], slow_often, slow_reads;
+    /* of slow_server and slow_apart: RoCE and InfiniBand, whose Reply came behind data of
+     * REPORT_TRAIN packets at least, all of which no loss of a few can have held up */
+    struct report_slow slow_trains;
     int64_t slow_apart_ns; /* when the latest of these begin */
     int64_t longest_ns;    /* that a Reply took, a second and more, where nothing was sent again */
     /* the latest for half of which no other Reply passed: since when it may have been sent, and

@@ -27,10 +27,10 @@ enum rpcrdma_delivery_state {
 /* The way of one Send to its receiver. */
 struct rpcrdma_delivery {
     enum rpcrdma_delivery_state state;
-    bool not_ready;         /* the receiver refused it once and more: RNR Naks */
-    bool refused;           /* likewise: by any Nak, the latest that passed since it was sent */
-    bool lost;              /* it did not arrive the first time, as is proven */
-    bool named;             /* DELIVERED: by an Ack of its last PSN, not of a later one */
+    bool not_ready; /* the receiver refused it once and more: RNR Naks */
+    bool refused;   /* likewise: by any Nak, the latest that passed since it was sent */
+    bool lost;      /* it did not arrive the first time, as is proven */
+    bool named;     /* DELIVERED: by an Ack of its last PSN, not of a later one */
     bool unheard; /* DELIVERED: by the first answer captured, which acknowledges later ones, too */
     bool guessed; /* DELIVERED: when it had arrived is not known, and told as of the fastest */
     uint32_t transmissions; /* as seen in the capture; 0: not known */
@@ -131,6 +131,9 @@ struct rpcrdma_path {
      * nor since: it was lost before the place of capture, each time; in so many gaps */
     uint64_t lost_before;
     uint32_t lost_before_gaps;
+    /* gaps that a Nak asked for, or a SACK shows, whatever came of them; packets of one, at most */
+    uint32_t asked_gaps;
+    uint64_t longest_gap;
     /* for what came late: out of order here, or acknowledged before it passed again */
     uint64_t late_naks;
     uint64_t late_timeouts; /* of the timeouts: the first transmission had arrived, as Acks show, */
@@ -139,9 +142,9 @@ struct rpcrdma_path {
     /* such times of a second or more, what overlaps counted once, and when the latest ended */
     uint32_t late_times;
     int64_t late_all_ns, late_until_ns;
-    uint64_t late_frame;     /* the longest's transmission; ... */
-    bool late_in_burst;      /* ... it came again more than once at a time, as no timer sends: what
-                              * stood still is before the place of capture, or that itself */
+    uint64_t late_frame; /* the longest's transmission; ... */
+    bool late_in_burst;  /* ... it came again more than once at a time, as no timer sends: what
+                          * stood still is before the place of capture, or that itself */
     uint64_t congestion_marks; /* ECN: congestion experienced */
     uint64_t congestion_frame; /* RoCEv2: the first that was marked; 0: none */
     uint64_t dscp;             /* a bit per code point */

@@ -175,6 +175,17 @@ static bool too_many_for_losses(const struct report_connection *c, const struct 
            slow->rpcs - explained >= LEAST;
 }
 
+/* A few packets at a time were lost, as the gaps show that most of it left: a response of many
+ * packets was not lost as a whole, with nothing to show it. */
+static bool lost_singly(const struct report_connection *c)
+{
+    enum { LEAST = 4 };
+    const struct rpcrdma_path *path = &c->path[1 - report_server_end(&c->pub)];
+
+    return path->asked_gaps >= LEAST && path->asked_gaps >= 2 * path->timeouts &&
+           2 * path->longest_gap < REPORT_TRAIN;
+}
+
 /* Of RPCs that what was lost had no part in. */
 static struct report_slow server_slow_apart(const struct report *r,
                                             const struct report_connection *c, bool server)
@@ -191,6 +202,8 @@ static struct report_slow server_slow_apart(const struct report *r,
          !report_losses_explain(c, &c->trouble->slow_server, 1 - report_server_end(&c->pub)) ||
          too_many_for_losses(c, &c->trouble->slow_server)))
         report_slow_add(&own, &c->trouble->slow_server);
+    if (c->trouble->slow_trains.rpcs > own.rpcs && lost_singly(c))
+        own = c->trouble->slow_trains;
     look_at_pauses(r, c, &own);
     return own;
 }

@@ -346,6 +346,15 @@ static int64_t own_ns(struct report *r, const struct rpcrdma_transaction *t)
     return t->phases.server_ns - apart_ns;
 }
 
+/* What the server sent for it were so many packets, whatever the path MTU is. */
+static bool has_train(const struct rpcrdma_transaction *t)
+{
+    enum { LARGEST_MTU = 4096 };
+
+    return t->connection->carrier != RPCRDMA_CARRIER_IWARP && t->complete &&
+           t->write_chunk_length + t->reply_chunk_length > (REPORT_TRAIN - 1) * LARGEST_MTU;
+}
+
 static void note_slow_server(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
@@ -357,6 +366,8 @@ static void note_slow_server(struct report *r, const struct rpcrdma_transaction 
     ns = t->phases.server_ns - MAX(not_set_up_ns(t), report_behind_reads_ns(tally, t));
     if (ns < SECOND)
         return;
+    if (has_train(t))
+        note_slow_responder(r, &trouble->slow_trains, t, ns);
     resent_ns = MAX(trouble->resent_packets_ns[0], trouble->resent_packets_ns[1]);
     if (time_less(t->call_time_ns, resent_ns) > REPORT_LOSSES_NS) {
         let_age(trouble, t->reply_time_ns);

@@ -141,13 +141,18 @@ static uint64_t packets_of(const struct hole *hole, uint64_t count)
 
 void transmission_asked(struct rpcrdma_path *path, struct hole *hole, uint32_t packet)
 {
+    uint64_t packets;
+
     if (hole->asked)
         return;
     hole->asked = true;
     hole->packet = packet;
-    path->lost += packets_of(hole, hole->count);
-    path->lost_before += packets_of(hole, hole->count);
+    packets = packets_of(hole, hole->count);
+    path->lost += packets;
+    path->lost_before += packets;
     path->lost_before_gaps++;
+    path->asked_gaps++;
+    path->longest_gap = packets > path->longest_gap ? packets : path->longest_gap;
 }
 
 /* It passed, or had arrived, but for so much of it at its start and at its end. */

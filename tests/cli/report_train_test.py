@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of a slow server beside losses, where what the server sent was many packets; and of what --check-icrc looked at."""
+import unittest
+
+from conversation import ConversationTest
+import rule_talk
+import rules_transport
+
+SECOND = 10**9
+LENGTH = 32768
+
+
+def slow_read(c, ns):
+    """A READ whose data the server sends that late."""
+    chunk = c.memory.chunk(LENGTH)
+    xid = c.read_call(LENGTH, write=[chunk])
+    c.clock.now += ns
+    returned = c.push(chunk, rule_talk.data(LENGTH))
+    c.reply(xid, c.read_results(LENGTH), write=[returned])
+
+
+def lossy_read(c, lost):
+    """So many packets of the data of a READ are lost before the place of capture, and asked for by a Nak."""
+    before = len(c.packets)
+    c.read((LENGTH,))
+    sent = c.packets[before + 10:]
+    del c.packets[before + 10:]
+    rules_transport.again(c, sent[lost], 0)
+    rules_transport.nak(c, c.client, int.from_bytes(sent[0].data[51:54], 'big'), rules_transport.SEQUENCE_ERROR)
+    for one in sent:
+        rules_transport.again(c, one, 0)
+
+
+class Trains(ConversationTest):
+    def causes(self, lost, slow=3, read=slow_read):
+        def talk(c, _):
+            for number in range(12):
+                c.null()
+                if number % 2:
+                    lossy_read(c, lost)
+                elif number // 2 < slow:
+                    read(c, 3 * SECOND // 2)
+                c.clock.now += SECOND
+        return {one['cause']: one for one in self.report(talk)['causes']}
+
+    def test_responses_of_many_packets(self):
+        """Packets are lost one at a time before the place of capture: not all of a READ's, so the server was slow. That is not
+        known where several are lost at once, nor where what it sends is one packet."""
+        causes = self.causes(1)
+        self.assertEqual(set(causes), {'lost-to-client', 'slow-server'})
+        slow = causes['slow-server']
+        self.assertEqual((slow['rpcs'], slow['confidence']), (3, 'medium'))
+        self.assertAlmostEqual(slow['cost_ns'], 9 * SECOND // 2, delta=SECOND // 100)
+        self.assertIn('packets were lost, or are not in the capture', slow['against'])
+        self.assertNotIn('slow-server', self.causes(4))
+
+        def one_packet(c, ns):
+            xid = c.call(rule_talk.NULL)
+            c.clock.now += ns
+            c.reply(xid)
+        self.assertEqual(set(self.causes(1, read=one_packet)), {'lost-to-client'})
+
+
+if __name__ == '__main__':
+    unittest.main()
