@@ -72,6 +72,7 @@ static int report_on(struct options *options, const struct choice *choice, const
         report->slow_told = choice->slow_ms > 0;
         if (report->slow_told)
             report->slow_ns = (int64_t)(choice->slow_ms * 1e6);
+        report->all_checked = options->check_icrc;
         report->kernel = kernel;
         report->point = point;
         report->timeline = choice->html != NULL;

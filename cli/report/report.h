@@ -183,6 +183,7 @@ struct report {
     /* with an NFS status; of these: it was not captured; it is encrypted */
     uint64_t nfs_replies, nfs_uncaptured, nfs_encrypted;
     struct latency latency;
+    bool all_checked;          /* --check-icrc: also of packets that fit in */
     int64_t slow_ns;           /* an RPC that takes that long is slow, ... */
     bool slow_told;            /* ... as the user says */
     uint64_t slow;             /* such RPCs */

@@ -61,5 +61,24 @@ class Trains(ConversationTest):
         self.assertEqual(set(self.causes(1, read=one_packet)), {'lost-to-client'})
 
 
+class Damaged(ConversationTest):
+    def test_more_with_check_icrc(self):
+        """One packet with another PSN, and three with other data: only --check-icrc shows these, which the report says."""
+        def talk(c, _):
+            for number in range(12):
+                c.null()
+                if number % 3 == 0:
+                    before = len(c.packets)
+                    c.read((LENGTH,))
+                    one = c.packets[before + 10]
+                    data = bytearray(one.data)
+                    data[100 if number else 51] ^= 1
+                    c.packets.insert(before + 10, one._replace(data=bytes(data)))
+        for arguments, words in (((), '1 packet was damaged'), (('--check-icrc',), '4 packets were damaged')):
+            cause, = (one for one in self.report(talk, *arguments)['causes'] if one['cause'] == 'damaged')
+            self.assertIn(words, cause['text'])
+            self.assertEqual('there may be more: --check-icrc looks at all' in cause.get('against', ''), not arguments)
+
+
 if __name__ == '__main__':
     unittest.main()

@@ -135,9 +135,10 @@ void report_look_hosts(const struct report *r, const struct report_connection *c
  */
 void causes_of_one_way(struct report *r, bool told);
 
-/* path.c: what happened to its packets on the way; in all connections, to packets whose
- * checksums are wrong */
+/* path.c: what happened to its packets on the way */
 void causes_of_path(struct report *r, const struct report_connection *c);
+
+/* damaged.c: to packets of any connection, whose checksums are wrong */
 void causes_of_damage(struct report *r);
 
 /* not_ready.c: what was sent towards this end was refused for want of buffers; where that is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rules of docs/report.md about the way between the ends: what was lost, refused, copied,
- * reordered or damaged on it. */
+/* The rules of docs/report.md about the way between the ends: what was lost, refused, copied
+ * or reordered on it. */
 #include "report/causes/life.h"
 
 #include <inttypes.h>
@@ -204,9 +204,10 @@ static bool is_sure(const struct loss *loss)
     return loss->naks > 0 && loss->gaps && !loss->disorder;
 }
 
-/* What speaks against a loss. */
-static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *cause)
+/* What speaks against a loss. `checked`: of what is damaged is known already. */
+static void tell_doubt(const struct loss *loss, bool tcp, bool checked, struct report_cause *cause)
 {
+    const char *or_damaged = checked ? "" : ", or damaged (--check-icrc shows these),";
     bool at_once = loss->naks == 0 && loss->at_once > 0;
 
     if (tcp && loss->all_passed && loss->timeouts > 0 && loss->timeouts >= loss->packets)
@@ -223,8 +224,9 @@ static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *c
                  loss->reordered, plural(loss->reordered));
     else if (at_once)
         snprintf(cause->against, sizeof(cause->against),
-                 "responses that come out of order behind the place of capture, or damaged "
-                 "(--check-icrc shows these), are asked for again, too");
+                 "responses that come out of order behind the place of capture%s are asked for "
+                 "again, too",
+                 or_damaged);
     else if (loss->naks == 0)
         snprintf(cause->against, sizeof(cause->against),
                  "no Nak %s: an end may have been slow to answer",
@@ -232,9 +234,8 @@ static void tell_doubt(const struct loss *loss, bool tcp, struct report_cause *c
     else if (!loss->gaps)
         snprintf(cause->against, sizeof(cause->against),
                  "%s the Naks ask for had passed here: packets that come out of order behind the "
-                 "place of capture, or damaged (--check-icrc shows these), are answered with Naks, "
-                 "too%s",
-                 loss->all_passed ? "all that" : "most of what",
+                 "place of capture%s are answered with Naks, too%s",
+                 loss->all_passed ? "all that" : "most of what", or_damaged,
                  loss->all_naks > loss->naks ? ", as others here were" : "");
     else if (loss->disorder)
         snprintf(cause->against, sizeof(cause->against),
@@ -310,7 +311,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
              end_called(known, server),
              tcp || loss.naks > 0 || loss.asked > 0 ? "" : ", or answers to them,", told,
              (unsigned)c->pub.number, asked);
-    tell_doubt(&loss, tcp, cause);
+    tell_doubt(&loss, tcp, r->all_checked, cause);
 }
 
 /* What this end had came again: the Acks from it were lost. */
@@ -476,24 +477,4 @@ void causes_of_path(struct report *r, const struct report_connection *c)
         causes_of_not_ready(r, c, end);
     }
     copied_or_reordered(r, c);
-}
-
-/* What it cost is in what was lost: the receiver drops these. */
-void causes_of_damage(struct report *r)
-{
-    uint64_t icrc = r->rules[RPCRDMA_RULE_ICRC_DAMAGED];
-    uint64_t n = icrc + r->rules[RPCRDMA_RULE_TCP_DAMAGED];
-    struct report_cause *cause;
-
-    if (n == 0)
-        return;
-    cause = report_cause_add(r, CAUSE_DAMAGED, CONFIDENCE_HIGH);
-    cause->frame = r->rule_frame[icrc > 0 ? RPCRDMA_RULE_ICRC_DAMAGED : RPCRDMA_RULE_TCP_DAMAGED];
-    snprintf(cause->text, sizeof(cause->text),
-             "%" PRIu64 " packet%s damaged on the way: %s, and those of other packets of %s are "
-             "right. %s: a cable, a switch's port or an adapter changes bits.",
-             n, n == 1 ? " was" : "s were",
-             n == 1 ? "its checksum is wrong" : "their checksums are wrong",
-             n == 1 ? "its sender" : "their senders",
-             n == 1 ? "Its receiver dropped it" : "Their receivers dropped them");
 }
