@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""report of a slow server beside losses, where what the server sent was many packets; and of what --check-icrc looked at."""
+"""report of losses of one packet and of several at once; of a slow server beside them; and of what --check-icrc looked at."""
+import struct
 import unittest
 
 from conversation import ConversationTest
@@ -59,6 +60,32 @@ class Trains(ConversationTest):
             c.clock.now += ns
             c.reply(xid)
         self.assertEqual(set(self.causes(1, read=one_packet)), {'lost-to-client'})
+
+
+def without_ip_ids(packets):
+    """As of an adapter that does not count them."""
+    for at, one in enumerate(packets):
+        if one.data[36:38] != b'\x12\xb7':
+            continue
+        header = bytearray(one.data[14:34])
+        header[4:6] = header[10:12] = bytes(2)
+        total = sum(struct.unpack('>10H', header))
+        header[10:12] = (0xffff - (total & 0xffff) - (total >> 16)).to_bytes(2, 'big')
+        packets[at] = one._replace(data=one.data[:14] + bytes(header) + one.data[34:])
+
+
+class AtOnce(ConversationTest):
+    def test_several_lost(self):
+        """A Nak names the first of four packets that are lost at once. All of them come again soon after, and none is late."""
+        def talk(c, _):
+            for _ in range(6):
+                c.null()
+                lossy_read(c, 4)
+                c.clock.now += SECOND
+            without_ip_ids(c.packets)
+        cause, = self.report(talk)['causes']
+        self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-client', 'high'))
+        self.assertIn('6 Naks, 30 packets retransmitted', cause['text'])
 
 
 class Damaged(ConversationTest):

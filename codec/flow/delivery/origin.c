@@ -197,7 +197,7 @@ enum origin origin_behind(const struct flow_delivery *d, uint16_t id, const stru
         return ORIGIN_AGAIN; /* or its Ack was lost */
     if (origin_counts(d))
         return older ? ORIGIN_LATE : ORIGIN_AGAIN;
-    return !d->naked && since < SOON_NS ? ORIGIN_LATE : ORIGIN_AGAIN;
+    return !d->naked && !filled->asked && since < SOON_NS ? ORIGIN_LATE : ORIGIN_AGAIN;
 }
 
 /* About when what stands there was sent, as a part of a message that went out evenly. */

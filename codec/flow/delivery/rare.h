@@ -24,6 +24,7 @@ struct filled {
     int64_t found_ns; /* when the hole was found */
     bool arrived;
     int64_t arrived_ns;
+    bool asked; /* by a Nak, of it or of what was missing in front of it */
 };
 
 /* Of struct rpcrdma_path: what was asked for again, as some of it had come. */

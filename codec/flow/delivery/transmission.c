@@ -191,7 +191,8 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
         return false;
     left = hole->first + hole->count - first;
     after = left > count ? left - count : 0;
-    *filled = (struct filled){left - after, hole->time_ns, hole->arrived, hole->arrived_ns};
+    *filled = (struct filled){left - after, hole->time_ns, hole->arrived, hole->arrived_ns,
+                              hole->asked && hole->packet == 1};
     if (!hole->arrived)
         not_missing(d, filled->count);
     not_asked(&d->rare->path, hole, first - hole->first, after);
