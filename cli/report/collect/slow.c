@@ -349,10 +349,10 @@ static int64_t own_ns(struct report *r, const struct rpcrdma_transaction *t)
 /* What the server sent for it were so many packets, whatever the path MTU is. */
 static bool has_train(const struct rpcrdma_transaction *t)
 {
-    enum { LARGEST_MTU = 4096 };
+    const uint64_t largest_mtu = 4096;
 
     return t->connection->carrier != RPCRDMA_CARRIER_IWARP && t->complete &&
-           t->write_chunk_length + t->reply_chunk_length > (REPORT_TRAIN - 1) * LARGEST_MTU;
+           t->write_chunk_length + t->reply_chunk_length > (REPORT_TRAIN - 1) * largest_mtu;
 }
 
 static void note_slow_server(struct report *r, const struct rpcrdma_transaction *t)
