@@ -41,12 +41,12 @@ enum {
     REPORT_PAUSES = 6,           /* of the answers on one connection */
     REPORT_ONE_READ = 64 * 1024, /* what a server reads by few Read requests */
     REPORT_SLOW_RATE = 1000000,  /* bytes a second */
-    REPORT_TRAIN = 8,       /* packets of a response: more than are lost at once where few are */
-    REPORT_BESIDE = 440,    /* room for texts: what stands beside the verdict, ... */
-    REPORT_UNDER_WAY = 160, /* ... of Calls that were under way, ... */
-    REPORT_TIME = 1000,     /* ... where the time went, ... */
-    REPORT_LACK = 200,      /* ... and what the capture lacks */
-    REPORT_UNREAD = 8,      /* reasons that are told */
+    REPORT_TRAIN = 8,            /* packets of a response: a few that are lost are not all */
+    REPORT_BESIDE = 440,         /* room for texts: what stands beside the verdict, ... */
+    REPORT_UNDER_WAY = 160,      /* ... of Calls that were under way, ... */
+    REPORT_TIME = 1000,          /* ... where the time went, ... */
+    REPORT_LACK = 200,           /* ... and what the capture lacks */
+    REPORT_UNREAD = 8,           /* reasons that are told */
 };
 
 /* Times are no int. */

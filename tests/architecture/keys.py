@@ -9,8 +9,8 @@ import tempfile
 
 MADE = {
     'cli/check/sarif.c': 2,          # SARIF's own names
-    'cli/export/text.c': 1,    # the columns of an export: export/tables.def
-    'cli/fields/fields.c': 1,               # of "values": numbers
+    'cli/export/text.c': 1,          # the columns of an export: export/tables.def
+    'cli/fields/fields.c': 1,        # of "values": numbers
     'cli/out/json.c': 2,             # those of codec/wire/field.def, with their quotes: records, fields
     'cli/out/key.h': 1,
 }

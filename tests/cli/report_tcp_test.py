@@ -271,7 +271,7 @@ class Guessed(ConversationTest):
         return [(one['cause'], one['confidence']) for one in self.report(talk)['causes']]
 
     def test_delay(self):
-        """The first may have waited for a timer: how long its way is is not known. The second was not there at the first."""
+        """The first may have waited for a timer: how long that took is not known. The second had not arrived by then."""
         self.assertEqual(self.delayed(35 * MS), [('delay', 'medium')])
         self.assertEqual(self.delayed(1 * MS), [])
 

@@ -175,8 +175,8 @@ static bool too_many_for_losses(const struct report_connection *c, const struct 
            slow->rpcs - explained >= LEAST;
 }
 
-/* A few packets at a time were lost, as the gaps show that most of it left: a response of many
- * packets was not lost as a whole, with nothing to show it. */
+/* Only a few packets were lost at a time, as the gaps show: no response of many packets was lost as
+ * a whole. */
 static bool lost_singly(const struct report_connection *c)
 {
     enum { LEAST = 4 };
