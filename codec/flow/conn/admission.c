@@ -21,7 +21,8 @@ static bool stays_before(const struct flow_kept *there, const struct flow_kept *
            (there->dir == kept->dir && is_request(there) && is_request(kept));
 }
 
-/* In the order of the capture; the requests of one direction stay in theirs. */
+/* In the order of the capture; the requests of one direction stay in theirs. conn->holding is
+ * there. */
 static void insert(struct flow_conn *conn, struct flow_kept *kept)
 {
     struct flow_kept *after;
@@ -33,8 +34,15 @@ static void insert(struct flow_conn *conn, struct flow_kept *kept)
         TAILQ_INSERT_AFTER(&conn->admission, after, kept, next);
     else
         TAILQ_INSERT_HEAD(&conn->admission, kept, next);
-    conn->admission_count++;
-    conn->admission_bytes += (uint32_t)kept->size;
+    conn->holding->count++;
+    conn->holding->bytes += (uint32_t)kept->size;
+}
+
+static void take_out(struct flow_conn *conn, struct flow_kept *kept)
+{
+    TAILQ_REMOVE(&conn->admission, kept, next);
+    conn->holding->count--;
+    conn->holding->bytes -= (uint32_t)kept->size;
 }
 
 /* What is kept asks for its delivery when it is given out. */
@@ -59,7 +67,8 @@ bool flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
                      : event->kind == FLOW_STREAM_SEND ? event->send.caplen
                                                        : 0;
     size_t size = sizeof(struct flow_kept) + bytes;
-    struct flow_kept *kept = flow_alloc(&conns->context->memory, size);
+    struct flow_kept *kept =
+        conn_make_holding(conns, conn) ? flow_alloc(&conns->context->memory, size) : NULL;
 
     if (!kept)
         return false;
@@ -75,7 +84,7 @@ bool flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
         copy_bytes(kept, &kept->event.send.data, bytes);
     }
     if (TAILQ_EMPTY(&conn->admission))
-        conn->admission_since_ns = conns->context->time_ns;
+        conn->holding->since_ns = conns->context->time_ns;
     insert(conn, kept);
     hold_delivery(conn);
     conn_update_holding(conns, conn);
@@ -84,17 +93,16 @@ bool flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
 
 void conn_admission_merge(struct flow_conns *conns, struct flow_conn *into, struct flow_conn *from)
 {
-    if (!TAILQ_EMPTY(&from->admission) &&
-        (TAILQ_EMPTY(&into->admission) || from->admission_since_ns < into->admission_since_ns))
-        into->admission_since_ns = from->admission_since_ns;
-    while (!TAILQ_EMPTY(&from->admission)) {
-        struct flow_kept *kept = TAILQ_FIRST(&from->admission);
+    struct flow_kept *kept = TAILQ_FIRST(&from->admission);
 
-        TAILQ_REMOVE(&from->admission, kept, next);
-        insert(into, kept);
+    if (kept && conn_make_holding(conns, into)) {
+        if (TAILQ_EMPTY(&into->admission) || from->holding->since_ns < into->holding->since_ns)
+            into->holding->since_ns = from->holding->since_ns;
+        for (; kept; kept = TAILQ_FIRST(&from->admission)) {
+            take_out(from, kept);
+            insert(into, kept);
+        }
     }
-    from->admission_count = 0;
-    from->admission_bytes = 0;
     hold_delivery(into);
     conn_update_holding(conns, from);
     conn_update_holding(conns, into);
@@ -104,9 +112,7 @@ static struct flow_kept *pop(struct flow_conns *conns, struct flow_conn *conn)
 {
     struct flow_kept *kept = TAILQ_FIRST(&conn->admission);
 
-    TAILQ_REMOVE(&conn->admission, kept, next);
-    conn->admission_count--;
-    conn->admission_bytes -= (uint32_t)kept->size;
+    take_out(conn, kept);
     hold_delivery(conn);
     conn_update_holding(conns, conn);
     return kept;
@@ -145,9 +151,7 @@ void conn_admission_forget(struct flow_conns *conns, struct flow_conn *conn,
         next = TAILQ_NEXT(kept, next);
         if (kept->dir != dir)
             continue;
-        TAILQ_REMOVE(&conn->admission, kept, next);
-        conn->admission_count--;
-        conn->admission_bytes -= (uint32_t)kept->size;
+        take_out(conn, kept);
         flow_release(&conns->context->memory, kept, kept->size);
     }
     conn->waiting &= ~(uint32_t)(dir->index == 0 ? FLOW_WAIT_GAP0 : FLOW_WAIT_GAP1);
@@ -175,10 +179,11 @@ void conn_give_up(struct flow_conns *conns, struct flow_conn *conn)
 
 enum flow_patience flow_admission_review(struct flow_conns *conns, struct flow_conn *conn)
 {
-    bool full = conn->admission_count >= CONN_ADMISSION_EVENTS ||
-                conn->admission_bytes >= CONN_ADMISSION_BYTES;
+    const struct conn_holding *holding = conn->holding;
+    bool full = holding &&
+                (holding->count >= CONN_ADMISSION_EVENTS || holding->bytes >= CONN_ADMISSION_BYTES);
     bool old = !TAILQ_EMPTY(&conn->admission) &&
-               conns->context->time_ns - conn->admission_since_ns > FLOW_ADMISSION_NS;
+               conns->context->time_ns - holding->since_ns > FLOW_ADMISSION_NS;
 
     if (!full && !old)
         return FLOW_PATIENCE_LEFT;

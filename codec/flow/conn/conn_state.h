@@ -49,6 +49,8 @@ struct conn_holding {
     struct heap_node held; /* in conns->held, by the oldest frame that it holds back */
     struct heap_node due;  /* in conns->due, by when it is to be looked at for that */
     int64_t checked_ns;    /* when it was; INT64_MIN: never */
+    uint32_t count, bytes; /* of conn->admission, */
+    int64_t since_ns;      /* which was empty before */
 };
 
 /* Of a connection that was disconnected, or turned out to be another one. */
@@ -94,9 +96,7 @@ struct flow_conn {
     uint32_t comm_id[2];   /* by end; end 0 opened */
     uint32_t start_psn[2]; /* of the stream towards each end, from the CM exchange */
     uint32_t path_mtu;     /* of the REQ; 0: not known */
-    uint32_t admission_count, admission_bytes;
     uint32_t rival_ms; /* so long after its first packet a stream may be of another half open one */
-    int64_t admission_since_ns;
     struct conn_holding *holding; /* NULL: it never did. Owned */
 
     uint64_t set_up_frame[2]; /* where pub.has_private_data */
@@ -217,7 +217,9 @@ void conn_admission_merge(struct flow_conns *conns, struct flow_conn *into, stru
 void conn_admission_forget(struct flow_conns *conns, struct flow_conn *conn,
                            const struct flow_direction *dir);
 
-/* held.c: what it keeps, or has ahead of a gap, is not what it was. */
+/* held.c: conn->holding is there; false: no memory, which ends the run. And what it keeps, or has
+ * ahead of a gap, is not what it was. */
+bool conn_make_holding(struct flow_conns *conns, struct flow_conn *conn);
 void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn);
 void conn_holding_free(struct flow_conns *conns, struct flow_conn *conn);
 

@@ -15,7 +15,7 @@
 static int64_t due(const struct flow_conn *conn)
 {
     int64_t next = conn->holding->checked_ns + CHECK_NS;
-    int64_t old = conn->admission_since_ns + FLOW_ADMISSION_NS;
+    int64_t old = conn->holding->since_ns + FLOW_ADMISSION_NS;
 
     return conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1) || old < next ? next : old;
 }
@@ -34,7 +34,7 @@ static uint64_t oldest_of(const struct flow_conns *conns, const struct flow_conn
 
     if (conn->class != CONN_RPCRDMA)
         return oldest;
-    if (!TAILQ_EMPTY(&conn->admission) && now - conn->admission_since_ns <= PATIENCE_NS)
+    if (!TAILQ_EMPTY(&conn->admission) && now - conn->holding->since_ns <= PATIENCE_NS)
         oldest = TAILQ_FIRST(&conn->admission)->event.order;
     for (int i = 0; i < 2; i++)
         if (conn->dir[i] && flow_stream_waits(conn->dir[i], &frame, &since) && frame < oldest &&
@@ -59,8 +59,7 @@ static void leave_heaps(struct flow_conns *conns, struct flow_conn *conn)
     heap_remove(&conns->due, &conn->holding->due);
 }
 
-/* False: no memory, which ends the run. */
-RPCRDMA_RARE static bool make_holding(struct flow_conns *conns, struct flow_conn *conn)
+RPCRDMA_RARE bool conn_make_holding(struct flow_conns *conns, struct flow_conn *conn)
 {
     if (conn->holding)
         return true;
@@ -83,7 +82,7 @@ void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn)
 {
     if (TAILQ_EMPTY(&conn->admission) && !(conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1))) {
         leave_heaps(conns, conn);
-    } else if (make_holding(conns, conn)) {
+    } else if (conn_make_holding(conns, conn)) {
         set_held(conns, conn, oldest_of(conns, conn));
         set_due(conns, conn);
     }

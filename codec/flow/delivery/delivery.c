@@ -40,8 +40,8 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
         flow_release(memory, d->rare->holes, HOLES * sizeof(*d->rare->holes));
         response_gap_free(memory, d->rare);
     }
-    flow_release(memory, d->rare, sizeof(*d->rare));
     taps_free(memory, d);
+    flow_release(memory, d->rare, sizeof(*d->rare));
     originals_free(memory, d);
     if (d->extra && d->extra->early)
         early_free(memory, d);
@@ -173,7 +173,7 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
         tell(d, end, end, out);
     else
         tell(d, begin, end, out);
-    if (d->taps)
+    if (delivery_taps(d))
         tell_arrival(d, end, out);
     return true;
 }
@@ -210,7 +210,7 @@ void flow_delivery_served(struct flow_delivery *d, uint32_t psn)
 
 bool flow_delivery_at_two(const struct flow_delivery *d)
 {
-    return d->taps != NULL;
+    return delivery_taps(d) != NULL;
 }
 
 /* The oldest that was not answered, but for what its receiver has begun to serve. NULL: none. */
@@ -337,9 +337,9 @@ int64_t flow_delivery_sent_ns(const struct flow_delivery *d)
 
 bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t *sent_ns)
 {
-    if (!d->copied || d->taps->copied_frame != frame)
+    if (!d->copied || delivery_taps(d)->copied_frame != frame)
         return false;
-    *sent_ns = d->taps->sent_ns_there;
+    *sent_ns = delivery_taps(d)->sent_ns_there;
     return true;
 }
 
@@ -391,6 +391,13 @@ bool delivery_make_extra(struct flow_memory *memory, struct flow_delivery *d)
     return d->extra != NULL;
 }
 
+void delivery_dscp_changed(struct flow_memory *memory, struct flow_delivery *d, uint8_t dscp)
+{
+    if (d->followed && delivery_make_extra(memory, d))
+        d->extra->dscps |= UINT64_C(1) << d->dscp;
+    d->dscp = dscp;
+}
+
 void flow_delivery_add_naks(struct flow_memory *memory, struct flow_delivery *d,
                             const struct flow_delivery *more)
 {
@@ -415,7 +422,7 @@ const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d,
     path->followed = d->followed;
     path->packets = d->packets;
     path->bytes = d->bytes;
-    path->dscp = d->dscp;
+    path->dscp = d->followed ? delivery_extra(d)->dscps | UINT64_C(1) << d->dscp : 0;
     path->largest_payload = d->largest_payload;
     path->acknowledged = d->acknowledged;
     path->pauses_counted = d->pause_counted && !d->pause_uncounted;

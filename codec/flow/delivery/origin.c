@@ -156,21 +156,21 @@ RPCRDMA_RARE bool origin_twice_anywhere(struct flow_memory *memory, struct flow_
     if (d->tap != 0) {
         const struct recent *r = recent_slot(d, now->seq);
 
-        if (!d->taps && r->set && r->seq == now->seq && r->kind == now->kind && r->id == now->id &&
-            r->tap != 0 && r->tap != d->tap)
+        if (!delivery_taps(d) && r->set && r->seq == now->seq && r->kind == now->kind &&
+            r->id == now->id && r->tap != 0 && r->tap != d->tap)
             taps_begin(memory, d, r->tap);
-        if (d->taps && taps_elsewhere(d, now)) {
-            d->taps->copied_frame = frame;
+        if (delivery_taps(d) && taps_elsewhere(d, now)) {
+            delivery_taps(d)->copied_frame = frame;
             return true;
         }
     }
     if (twice(memory, d, now, frame)) {
-        if (d->taps)
+        if (delivery_taps(d))
             taps_again(d, now);
         return true;
     }
     d->requests++;
-    if (d->taps)
+    if (delivery_taps(d))
         taps_first(d, now);
     return false;
 }

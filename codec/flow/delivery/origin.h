@@ -29,7 +29,7 @@ static inline uint32_t recents_most(const struct flow_delivery *d)
 static inline struct recent *recent_free(const struct flow_delivery *d, uint32_t seq,
                                          int64_t time_ns)
 {
-    struct recent *r = !d->taps ? recent_slot(d, seq) : NULL;
+    struct recent *r = !delivery_taps(d) ? recent_slot(d, seq) : NULL;
 
     return r && r->set &&
                    (r->seq == seq ||

@@ -12,6 +12,7 @@ enum { ANOTHER_QP = 1 << 20 }; /* PSNs further apart are of another connection *
 static inline void packet_count(struct flow_memory *memory, struct flow_delivery *d,
                                 const struct rpcrdma_op *op)
 {
+    delivery_dscp(memory, d, op->traffic_class >> 2);
     d->followed = true;
     d->packets++;
     d->bytes += op->len;
@@ -19,7 +20,6 @@ static inline void packet_count(struct flow_memory *memory, struct flow_delivery
         d->largest_payload = op->len;
     if ((op->traffic_class & 3) == 3)
         delivery_congestion_mark(memory, d, op->frame);
-    d->dscp |= UINT64_C(1) << (op->traffic_class >> 2);
 }
 
 /* It was counted where it was seen first. */

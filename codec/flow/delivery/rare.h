@@ -160,6 +160,7 @@ struct rare {
     uint32_t n_response_gaps;
     int64_t response_gaps_ns; /* when the latest showed */
     struct asked_together asked_together;
+    struct two_taps *taps; /* NULL: there is one at most. Owned */
 };
 
 /* Retransmission begins there. */

@@ -40,12 +40,14 @@ struct early {
     uint32_t psn; /* which acknowledges this */
 };
 
-/* What only Read responses leave, and who asks which frame was the first. */
+/* What only Read responses leave, and who asks which frame was the first, and code points that
+ * change. */
 struct extra {
     struct originals originals[2];    /* of requests and of responses. Owned */
     uint64_t skipped, skipped_end;    /* the latest gap in responses, whatever stands there */
     int64_t skipped_ns, responded_ns; /* when that showed; and when the latest response passed */
     struct early *early;              /* Acks of what had not passed; NULL: none did. Owned */
+    uint64_t dscps; /* a bit per code point of packets, but for flow_delivery.dscp */
 };
 
 /* originals.c */

@@ -264,7 +264,7 @@ static void again(struct flow_delivery *d, const struct flow_delivery *back,
         t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
         t->last_frame = TRANSMISSION_FRAME(segment->frame);
         t->last_ns = segment->time_ns;
-        if (d->taps)
+        if (delivery_taps(d))
             taps_forget(d, t);
     }
 }
@@ -437,12 +437,12 @@ static bool joined(const struct rpcrdma_tcp_segment *segment)
 static void count(struct flow_memory *memory, struct flow_delivery *d,
                   const struct rpcrdma_tcp_segment *segment)
 {
+    delivery_dscp(memory, d, segment->traffic_class >> 2);
     d->followed = true;
     d->packets++;
     d->bytes += segment->len;
     if (segment->len > d->largest_payload && !joined(segment))
         d->largest_payload = segment->len;
-    d->dscp |= UINT64_C(1) << (segment->traffic_class >> 2);
     if ((segment->traffic_class & 3) == 3 && delivery_rare(memory, d))
         d->rare->path.congestion_marks++;
 }

@@ -30,7 +30,7 @@ enum {
 /* What each packet asks comes first, what a loss leaves last but for what it begins with: of many
  * connections each has this, so it is one piece of memory. */
 struct flow_delivery {
-    uint64_t packets, bytes, dscp; /* counted of every packet: see struct rpcrdma_path */
+    uint64_t packets, bytes; /* counted of every packet: see struct rpcrdma_path */
     uint32_t largest_payload;
     union {
         uint32_t window;    /* TCP: of the latest acknowledgement */
@@ -56,10 +56,9 @@ struct flow_delivery {
             uint32_t id_since;   /* ... since then, in units of ID_UNIT_NS */
         };
     };
-    uint64_t requests;     /* packets that were not seen before */
-    struct two_taps *taps; /* NULL: there is one at most */
-    uint32_t id_seq;       /* of the packet that had the IP ID */
-    uint16_t id;           /* the highest so far */
+    uint64_t requests; /* packets that were not seen before */
+    uint32_t id_seq;   /* of the packet that had the IP ID */
+    uint16_t id;       /* the highest so far */
     uint8_t id_kind;
     bool id_useless : 1; /* equal in packets that differ */
     bool id_known : 1;
@@ -86,7 +85,8 @@ struct flow_delivery {
     bool repeating : 1;   /* what is being sent is being retransmitted */
     bool copied : 1;      /* the packet in hand was seen elsewhere before */
     bool repeats : 1;     /* the packet in hand does: */
-    uint8_t repeat;       /* enum rpcrdma_repeat */
+    uint8_t repeat : 3;   /* enum rpcrdma_repeat */
+    uint8_t dscp;         /* of the latest packet; of those before it: extra->dscps */
     uint8_t progress_tap; /* where the newest packet was captured */
     uint8_t tap;          /* where the packet in hand was captured; 0: not known */
     uint16_t stamp;       /* that timestamp's, without its lowest 4 bits */
@@ -98,7 +98,7 @@ struct flow_delivery {
     struct recent first_recent[RECENT_FIRST];
 };
 #if UINTPTR_MAX == UINT64_MAX
-_Static_assert(sizeof(struct flow_delivery) <= 680, "each connection has two");
+_Static_assert(sizeof(struct flow_delivery) <= 664, "each connection has two");
 #endif
 
 /* Zero where there is nothing of it. */
@@ -107,6 +107,12 @@ static inline const struct extra *delivery_extra(const struct flow_delivery *d)
     static const struct extra none = {0};
 
     return d->extra ? d->extra : &none;
+}
+
+/* NULL: it is captured at one place at most, as far as is known. */
+static inline struct two_taps *delivery_taps(const struct flow_delivery *d)
+{
+    return d->rare ? d->rare->taps : NULL;
 }
 
 /* The ranges that are missing; NULL: none were. */
@@ -129,5 +135,14 @@ static inline bool delivery_doubled(const struct flow_delivery *d)
 struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_delivery *d);
 /* Likewise d->extra. */
 bool delivery_make_extra(struct flow_memory *memory, struct flow_delivery *d);
+
+/* delivery.c: a packet has another code point than the one before it. */
+void delivery_dscp_changed(struct flow_memory *memory, struct flow_delivery *d, uint8_t dscp);
+/* Before the packet is counted. */
+static inline void delivery_dscp(struct flow_memory *memory, struct flow_delivery *d, uint8_t dscp)
+{
+    if (dscp != d->dscp)
+        delivery_dscp_changed(memory, d, dscp);
+}
 
 #endif

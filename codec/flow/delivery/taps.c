@@ -44,24 +44,31 @@ static struct recent *slot(struct two_taps *taps, const struct recent *packet)
 
 void taps_begin(struct flow_memory *memory, struct flow_delivery *d, uint8_t first)
 {
-    if (delivery_rare(memory, d)) /* for what is counted of both */
-        d->taps = flow_alloc(memory, sizeof(*d->taps));
-    if (!d->taps)
+    struct two_taps *taps = flow_alloc(memory, sizeof(*taps));
+
+    if (!taps)
         return;
-    d->taps->tap[0] = first;
-    d->taps->tap[1] = d->tap;
-    d->taps->first_at[0] = d->requests;
+    if (!delivery_rare(memory, d)) { /* for what is counted of both */
+        flow_release(memory, taps, sizeof(*taps));
+        return;
+    }
+    d->rare->taps = taps;
+    taps->tap[0] = first;
+    taps->tap[1] = d->tap;
+    taps->first_at[0] = d->requests;
     for (uint32_t i = 0; i < d->recent_size; i++) /* what is on its way now */
         if (d->recent[i].set)
-            *slot(d->taps, &d->recent[i]) = d->recent[i];
+            *slot(taps, &d->recent[i]) = d->recent[i];
 }
 
 void taps_free(struct flow_memory *memory, struct flow_delivery *d)
 {
-    if (!d->taps)
+    struct two_taps *taps = delivery_taps(d);
+
+    if (!taps)
         return;
-    flow_release(memory, d->taps->arrivals, d->taps->size * sizeof(*d->taps->arrivals));
-    flow_release(memory, d->taps, sizeof(*d->taps));
+    flow_release(memory, taps->arrivals, taps->size * sizeof(*taps->arrivals));
+    flow_release(memory, taps, sizeof(*taps));
 }
 
 /* -1: a third one. */
@@ -76,16 +83,17 @@ static int index_of(struct two_taps *taps, uint8_t tap)
 
 void taps_first(struct flow_delivery *d, const struct recent *now)
 {
-    int i = index_of(d->taps, d->tap);
+    struct two_taps *taps = delivery_taps(d);
+    int i = index_of(taps, d->tap);
 
     if (i >= 0)
-        d->taps->first_at[i]++;
-    *slot(d->taps, now) = *now;
+        taps->first_at[i]++;
+    *slot(taps, now) = *now;
 }
 
 void taps_again(struct flow_delivery *d, const struct recent *now)
 {
-    struct recent *r = slot(d->taps, now);
+    struct recent *r = slot(delivery_taps(d), now);
 
     if (is(r, now))
         r->times++;
@@ -93,24 +101,27 @@ void taps_again(struct flow_delivery *d, const struct recent *now)
 
 bool taps_old(struct flow_memory *memory, struct flow_delivery *d, uint16_t id, bool copy)
 {
+    struct two_taps *taps = delivery_taps(d);
     int first, here;
 
     if (!copy && (!origin_counts(d) || (int16_t)(uint16_t)(id - d->id) > 0))
         return false;
-    if (d->tap == 0 || d->progress_tap == 0 || (d->tap == d->progress_tap && !(copy && d->taps)))
+    if (d->tap == 0 || d->progress_tap == 0 || (d->tap == d->progress_tap && !(copy && taps)))
         return false;
-    if (!d->taps)
+    if (!taps) {
         taps_begin(memory, d, d->progress_tap);
-    if (!d->taps)
+        taps = delivery_taps(d);
+    }
+    if (!taps)
         return false;
-    first = index_of(d->taps, d->progress_tap);
-    here = index_of(d->taps, d->tap);
-    if (here >= 0 && d->taps->first_at[here] > 0)
-        d->taps->first_at[here]--;
+    first = index_of(taps, d->progress_tap);
+    here = index_of(taps, d->tap);
+    if (here >= 0 && taps->first_at[here] > 0)
+        taps->first_at[here]--;
     if (first == here)
         return false;
     if (first >= 0)
-        d->taps->old[first]++;
+        taps->old[first]++;
     return true;
 }
 
@@ -128,7 +139,7 @@ static void passed(struct two_taps *taps, int first, int64_t ns)
 
 bool taps_elsewhere(struct flow_delivery *d, const struct recent *now)
 {
-    struct two_taps *taps = d->taps;
+    struct two_taps *taps = delivery_taps(d);
     struct recent *r = slot(taps, now);
     int first;
 
@@ -139,7 +150,7 @@ bool taps_elsewhere(struct flow_delivery *d, const struct recent *now)
         return true; /* seen before, and no more is known */
     if (r->other_times++ == 0) {
         d->copied = true;
-        d->taps->sent_ns_there = r->time_ns;
+        taps->sent_ns_there = r->time_ns;
         passed(taps, first, now->time_ns - r->time_ns);
     } else if (r->other_times > r->times) {
         r->times++; /* the network made it two in between */
@@ -151,14 +162,15 @@ bool taps_elsewhere(struct flow_delivery *d, const struct recent *now)
 /* NULL: none is known, and there is no memory for one. */
 static struct arrival *arrival_of(const struct flow_delivery *d, const struct transmission *t)
 {
+    const struct two_taps *taps = delivery_taps(d);
     uint32_t i = (uint32_t)(t - d->ring);
 
-    return d->taps && i < d->taps->size ? &d->taps->arrivals[i] : NULL;
+    return taps && i < taps->size ? &taps->arrivals[i] : NULL;
 }
 
 void taps_grow(struct flow_memory *memory, struct flow_delivery *d, uint32_t size)
 {
-    struct two_taps *taps = d->taps;
+    struct two_taps *taps = delivery_taps(d);
     struct arrival *bigger = flow_alloc(memory, size * sizeof(*bigger));
 
     for (uint32_t i = 0; bigger && taps->size == d->size && i < d->count; i++)
@@ -171,19 +183,20 @@ void taps_grow(struct flow_memory *memory, struct flow_delivery *d, uint32_t siz
 void taps_arrived(struct flow_memory *memory, struct flow_delivery *d, const struct transmission *t,
                   uint64_t frame, int64_t time_ns)
 {
-    struct two_taps *taps = d->taps;
+    struct two_taps *taps = delivery_taps(d);
     struct arrival *arrival;
 
     if (taps->size != d->size)
         taps_grow(memory, d, d->size);
     arrival = arrival_of(d, t);
     if (arrival && arrival->frame == 0)
-        *arrival = (struct arrival){time_ns, d->taps->sent_ns_there, frame};
+        *arrival = (struct arrival){time_ns, taps->sent_ns_there, frame};
 }
 
 const struct arrival *taps_arrival(const struct flow_delivery *d, const struct transmission *t)
 {
-    const struct arrival *arrival = d->taps && d->taps->size == d->size ? arrival_of(d, t) : NULL;
+    const struct two_taps *taps = delivery_taps(d);
+    const struct arrival *arrival = taps && taps->size == d->size ? arrival_of(d, t) : NULL;
 
     return arrival && arrival->frame != 0 ? arrival : NULL;
 }
@@ -199,7 +212,7 @@ void taps_forget(struct flow_delivery *d, const struct transmission *t)
 /* Index of the place that sees packets first; -1: there is no such. */
 static int near_of(const struct flow_delivery *d)
 {
-    const struct two_taps *taps = d->taps;
+    const struct two_taps *taps = delivery_taps(d);
     uint64_t first[2];
     int near;
 
@@ -215,18 +228,19 @@ enum flow_ends flow_delivery_ends(const struct flow_delivery *a, const struct fl
 {
     int near_a = near_of(a), near_b = near_of(b);
 
-    if (!a->taps && !b->taps)
+    if (!delivery_taps(a) && !delivery_taps(b))
         return FLOW_ENDS_ONE;
     if (near_a < 0 || near_b < 0)
         return FLOW_ENDS_UNKNOWN;
-    if (a->taps->tap[near_a] == b->taps->tap[near_b])
+    if (delivery_taps(a)->tap[near_a] == delivery_taps(b)->tap[near_b])
         return FLOW_ENDS_CLOCKS;
-    return a->taps->tap[near_a] == b->taps->tap[1 - near_b] ? FLOW_ENDS_BOTH : FLOW_ENDS_UNKNOWN;
+    return delivery_taps(a)->tap[near_a] == delivery_taps(b)->tap[1 - near_b] ? FLOW_ENDS_BOTH
+                                                                              : FLOW_ENDS_UNKNOWN;
 }
 
 void flow_delivery_transit(struct flow_delivery *d, enum flow_ends ends)
 {
-    const struct two_taps *taps = d->taps;
+    const struct two_taps *taps = delivery_taps(d);
     int near = near_of(d);
     struct rpcrdma_path *path;
     uint64_t seen;

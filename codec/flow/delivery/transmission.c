@@ -20,7 +20,7 @@ RPCRDMA_RARE static void grow(struct flow_memory *memory, struct flow_delivery *
 
     if (!bigger)
         return;
-    if (d->taps)
+    if (delivery_taps(d))
         taps_grow(memory, d, size);
     for (uint32_t i = 0; i < d->count; i++)
         bigger[i] = *transmission_record(d, i);
@@ -48,7 +48,7 @@ RPCRDMA_HOT struct transmission *transmission_room(struct flow_memory *memory,
         d->count--;
         d->pending = (uint16_t)(d->pending - (d->pending > 0));
     }
-    if (d->taps)
+    if (delivery_taps(d))
         taps_forget(d, transmission_record(d, d->count));
     return transmission_record(d, d->count++);
 }

@@ -72,7 +72,7 @@ bool stream_reorder_add(struct flow_streams *streams, struct stream *s, const st
     return true;
 }
 
-struct stream_reordered *stream_reorder_pop(struct stream *s)
+static struct stream_reordered *pop(struct stream *s)
 {
     struct stream_reordered *packet = TAILQ_FIRST(&s->queue->packets);
 
@@ -80,8 +80,12 @@ struct stream_reordered *stream_reorder_pop(struct stream *s)
     return packet;
 }
 
-void stream_reorder_release(struct flow_streams *streams, struct stream *s,
-                            struct stream_reordered *packet)
+const struct stream_reordered *stream_reorder_lend(struct stream *s)
+{
+    return s->queue->lent = pop(s);
+}
+
+static void release(struct flow_streams *streams, struct stream *s, struct stream_reordered *packet)
 {
     if (s->queue->preview == packet)
         s->queue->preview = NULL;
@@ -91,13 +95,19 @@ void stream_reorder_release(struct flow_streams *streams, struct stream *s,
     flow_release(&streams->context->memory, packet, packet->size);
 }
 
+void stream_reorder_take_back(struct flow_streams *streams, struct stream *s)
+{
+    if (!stream_lends(s))
+        return;
+    release(streams, s, s->queue->lent);
+    s->queue->lent = NULL;
+}
+
 void stream_reorder_free(struct flow_streams *streams, struct stream *s)
 {
     while (stream_first_waiting(s))
-        stream_reorder_release(streams, s, stream_reorder_pop(s));
-    if (s->lent)
-        stream_reorder_release(streams, s, s->lent);
-    s->lent = NULL;
+        release(streams, s, pop(s));
+    stream_reorder_take_back(streams, s);
     flow_release(&streams->context->memory, s->queue, sizeof(*s->queue));
     s->queue = NULL;
 }

@@ -220,7 +220,7 @@ RPCRDMA_HOT bool flow_stream_whole_send(struct flow_direction *dir, const struct
         return false;
     s->resync = false;
     stream_expect(s, rpcrdma_psn_add(op->seq, 1));
-    s->order = 0;
+    stream_order_own(s);
     stream_remember(s, op);
     *send = stream_send_of(op);
     return true;

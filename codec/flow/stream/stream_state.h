@@ -51,10 +51,12 @@ TAILQ_HEAD(stream_reorder, stream_reordered);
 struct stream_queue {
     struct stream_reorder packets;          /* by PSN */
     const struct stream_reordered *preview; /* the first packet of a Send at its end */
-    uint32_t count, bytes;                  /* of the packets, and of one that is lent */
-    int64_t evident_ns;                     /* when the gap before it became evident, */
-    uint32_t evident_packets;               /* and the packets since */
-    bool disorder;                          /* a gap was filled by one of the next packets */
+    struct stream_reordered *lent;          /* an event of the step in hand is of this packet */
+    uint64_t order;           /* frame to order events by, while a gap fills; 0: its own */
+    uint32_t count, bytes;    /* of the packets, and of one that is lent */
+    int64_t evident_ns;       /* when the gap before it became evident, */
+    uint32_t evident_packets; /* and the packets since */
+    bool disorder;            /* a gap was filled by one of the next packets */
 };
 
 struct stream_range {
@@ -125,9 +127,7 @@ struct stream {
     uint32_t buffer_size;
     uint32_t read_id;                 /* of the latest Read request */
     const struct rpcrdma_op *in_hand; /* given, not yet taken */
-    uint64_t order;                   /* frame to order events by, while a gap fills; 0: its own */
-    struct stream_reordered *lent;    /* an event is of this packet, */
-    uint8_t *buffer;                  /* or of this buffer */
+    uint8_t *buffer;                  /* an event is of this, or of queue->lent */
 
     struct stream_queue *queue; /* NULL: nothing waited yet. Owned */
     struct stream_parts *parts; /* NULL: there are none. Owned */
@@ -143,6 +143,9 @@ struct stream {
     struct stream *chain;        /* next with the same hash */
     TAILQ_ENTRY(stream) unowned; /* where there is no connection */
 };
+#if UINTPTR_MAX == UINT64_MAX
+_Static_assert(sizeof(struct stream) <= 312, "each connection has two");
+#endif
 
 struct stream_handle {
     struct stream *stream;
@@ -182,6 +185,18 @@ static inline const struct stream *stream_of_const(const struct flow_direction *
 }
 
 /* Appends an event; the caller fills it. */
+static inline bool stream_lends(const struct stream *s)
+{
+    return s->queue && s->queue->lent;
+}
+
+/* See stream_queue.order. */
+static inline void stream_order_own(struct stream *s)
+{
+    if (RPCRDMA_SELDOM(s->queue != NULL))
+        s->queue->order = 0;
+}
+
 static inline struct flow_stream_event *
 stream_event(struct flow_streams *streams, const struct stream *s, enum flow_stream_event_kind kind)
 {
@@ -190,8 +205,8 @@ stream_event(struct flow_streams *streams, const struct stream *s, enum flow_str
 
     event->kind = kind;
     event->taken = false;
-    event->waited = s->lent != NULL;
-    event->order = s->order ? s->order : streams->context->frame;
+    event->waited = stream_lends(s);
+    event->order = s->queue && s->queue->order ? s->queue->order : streams->context->frame;
     event->op = NULL;
     return event;
 }
@@ -249,7 +264,8 @@ void stream_far_off(struct flow_streams *streams, struct stream *s, const struct
 /* Neither a step is left to do, nor anything to take back. */
 static inline bool stream_is_done(const struct stream *s)
 {
-    return !s->in_hand && !s->filling && s->review == STREAM_REVIEW_NONE && !s->lent && !s->buffer;
+    return !s->in_hand && !s->filling && s->review == STREAM_REVIEW_NONE && !s->buffer &&
+           !stream_lends(s);
 }
 
 /* reorder.c */
@@ -266,10 +282,9 @@ bool stream_reorder_full(const struct flow_streams *streams, const struct stream
 /* Keeps a packet until what is before it has come. False: no memory. */
 bool stream_reorder_add(struct flow_streams *streams, struct stream *s,
                         const struct rpcrdma_op *op);
-/* Takes the first one out of the queue. */
-struct stream_reordered *stream_reorder_pop(struct stream *s);
-void stream_reorder_release(struct flow_streams *streams, struct stream *s,
-                            struct stream_reordered *packet);
+/* Takes the first one out of the queue, which there is; it is there until it is taken back. */
+const struct stream_reordered *stream_reorder_lend(struct stream *s);
+void stream_reorder_take_back(struct flow_streams *streams, struct stream *s);
 void stream_reorder_free(struct flow_streams *streams, struct stream *s);
 
 /* send_assembly.c */

@@ -118,17 +118,18 @@ RPCRDMA_RARE static void fill(struct flow_streams *streams, struct stream *s)
     int32_t ahead = first ? rpcrdma_psn_diff(first->op.seq, s->next) : 0;
 
     if (first && (ahead <= 0 || s->resync)) {
-        s->lent = stream_reorder_pop(s);
-        if (s->order < s->lent->op.frame)
-            s->order = s->lent->op.frame;
+        const struct rpcrdma_op *op = &stream_reorder_lend(s)->op;
+
+        if (s->queue->order < op->frame)
+            s->queue->order = op->frame;
         if (ahead > 0)
-            stream_skip(streams, s, s->lent->op.seq);
+            stream_skip(streams, s, op->seq);
         if (ahead >= 0)
-            take(streams, s, &s->lent->op);
+            take(streams, s, op);
         return;
     }
     s->filling = false;
-    s->order = 0;
+    stream_order_own(s);
     first = stream_first_waiting(s);
     s->evident = first && s->has_acked && rpcrdma_psn_diff(s->acked, s->next) >= 0;
     if (!first && s->pub.conn)
@@ -143,7 +144,8 @@ RPCRDMA_RARE static void lose_until(struct flow_streams *streams, struct stream 
     uint32_t count = (op->seq - first) & 0xffffff;
 
     s->pub.lost += count;
-    s->order = op->frame;
+    if (s->queue)
+        s->queue->order = op->frame;
     stream_gap_add(streams, s, first, count, NULL);
     gap_event(streams, s, first, rpcrdma_psn_add(op->seq, 0xffffff), 0);
     stream_assemble_gap(streams, s, count,
@@ -318,14 +320,14 @@ RPCRDMA_RARE static void first_request(struct flow_streams *streams, struct stre
 RPCRDMA_RARE static void take_stray(struct flow_streams *streams, struct stream *s,
                                     const struct rpcrdma_op *op)
 {
-    const struct stream_reordered *first = stream_first_waiting(s);
+    const struct stream_reordered *first = stream_first_waiting(s), *stray;
 
     if (s->queue->count > 1 || streams->context->frame - first->op.frame < REORDER_FRAMES ||
         rpcrdma_psn_diff(first->op.seq, op->seq) <= FLOW_REORDER_PACKETS)
         return;
-    s->lent = stream_reorder_pop(s);
-    s->order = s->lent->op.frame;
-    late(streams, s, &s->lent->op);
+    stray = stream_reorder_lend(s);
+    s->queue->order = stray->op.frame;
+    late(streams, s, &stray->op);
 }
 
 /* What waits for this packet was captured before what came in between, unless that is long ago. */
@@ -336,10 +338,10 @@ RPCRDMA_RARE static void request_waited_for(struct flow_streams *streams, struct
 
     take_stray(streams, s, op);
     first = stream_first_waiting(s);
-    s->order = 0;
+    s->queue->order = 0;
     if (first && streams->context->frame - first->op.frame < REORDER_FRAMES) {
         s->queue->disorder = true;
-        s->order = first->op.frame;
+        s->queue->order = first->op.frame;
     }
     s->filling = true;
     s->review = STREAM_REVIEW_TIME;
@@ -364,7 +366,7 @@ static RPCRDMA_INLINE void request(struct flow_streams *streams, struct stream *
             request_waited_for(streams, s, op);
         take(streams, s, op);
         if (!s->filling)
-            s->order = 0;
+            stream_order_own(s);
     } else if (by > 0) {
         ahead(streams, s, op, by);
     } else {
@@ -395,9 +397,7 @@ static bool step(struct flow_streams *streams, struct stream *s)
 
 static void take_back(struct flow_streams *streams, struct stream *s)
 {
-    if (s->lent)
-        stream_reorder_release(streams, s, s->lent);
-    s->lent = NULL;
+    stream_reorder_take_back(streams, s);
     flow_release(&streams->context->memory, s->buffer, s->buffer_size);
     s->buffer = NULL;
 }
@@ -419,7 +419,7 @@ const struct flow_stream_event *flow_stream_next(struct flow_streams *streams,
     struct stream *s = stream_of(dir);
 
     while (events->emitted == events->count) {
-        if (s->lent || s->buffer)
+        if (s->buffer || stream_lends(s))
             take_back(streams, s);
         events->emitted = events->count = 0;
         streams->events = events;

@@ -57,7 +57,7 @@ static RPCRDMA_INLINE bool take_next(struct stream *s, const struct rpcrdma_op *
     stream_show_mtu(s, op);
     s->resync = false;
     stream_expect(s, rpcrdma_psn_add(op->seq, 1));
-    s->order = 0;
+    stream_order_own(s);
     s->pub.lost += (op->flags & RPCRDMA_OP_TRUNCATED) != 0;
     return true;
 }
