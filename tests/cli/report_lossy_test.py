@@ -83,7 +83,7 @@ class Lossy(ConversationTest):
             cause, = self.lossy(8, clients)
             self.assertEqual((cause['cause'], cause['confidence'], cause['count'], cause['connection'], cause['rpcs']),
                              ('lost-to-server', 'medium', 8, 7, 24))
-            self.assertIn(f'Packets towards the server were lost on the network, {words} the server 192.0.2.1: 0 Naks, '
+            self.assertIn(f'Packets towards the server were lost on the network, {words} the server 192.0.2.1: no Nak, '
                           '8 timeouts, 8 packets retransmitted, 17.0', cause['text'])
             self.assertIn('s at most (connection 7).', cause['text'])
             self.assertEqual(cause['connections'], list(range(1, 9)))

@@ -187,7 +187,9 @@ void report_tell_lost(const struct report_lost *lost, int64_t waited_ns, bool tc
 {
     char naks[32] = "", timeouts[32] = "";
 
-    if (!tcp)
+    if (!tcp && lost->naks == 0)
+        snprintf(naks, sizeof(naks), "no Nak, ");
+    else if (!tcp)
         snprintf(naks, sizeof(naks), "%" PRIu64 " Nak%s, ", lost->naks, plural(lost->naks));
     if (lost->timeouts > 0)
         snprintf(timeouts, sizeof(timeouts), "%" PRIu64 " timeout%s, ", lost->timeouts,
