@@ -5,11 +5,13 @@ import unittest
 
 from damaged import DamagedTest, with_another, with_bit
 
-IP, BTH, RETH, MESSAGE = 14, 42, 54, 54  # where they begin, and a Send's message
+IP, UDP, BTH, RETH, MESSAGE = 14, 34, 42, 54, 54  # where they begin, and a Send's message
 READ_REQUEST, ACK, SEND, WRITE = 12, 17, (0, 4, 23), (6, 10)
 BITS = {'source': (IP + 15, 0x20), 'destination': (IP + 19, 0x04), 'QP': (BTH + 7, 0x08), 'PSN, far': (BTH + 9, 0x40),
-        'PSN, near': (BTH + 11, 0x02), 'PSN, highest bit': (BTH + 9, 0x80)}
+        'PSN, near': (BTH + 11, 0x02), 'PSN, highest bit': (BTH + 9, 0x80), 'UDP length, longer': (UDP + 4, 0x40),
+        'opcode, to none that there is': (BTH, 0x80), 'transport version': (BTH + 1, 0x01)}
 OF_RETH = {'R_key': (RETH + 8, 0x10), 'length, longer': (RETH + 12, 0x01), 'address': (RETH + 1, 0x01)}
+WITHOUT_PAYLOAD = {'pad': (BTH + 1, 0x10), 'opcode, of longer headers': (BTH, 0x1f)}  # which do not fit in then
 OF_SEND = {'version': (MESSAGE + 6, 0x10)}
 
 
@@ -21,7 +23,7 @@ class Damaged(DamagedTest):
                    for kind in ((READ_REQUEST,), SEND, WRITE)}
         for kind, places in of_kind.items():
             self.assertTrue(places)
-            bits = dict(BITS, **(OF_SEND if kind == SEND else OF_RETH))
+            bits = dict(BITS, **(OF_SEND if kind == SEND else OF_RETH), **(WITHOUT_PAYLOAD if kind == (READ_REQUEST,) else {}))
             for at in places[len(places) // 3::len(places) // 3 or 1][:3]:
                 self.one(packets, at, bits)
 

@@ -308,15 +308,17 @@ static void network(struct rpcrdma_layer *l, struct rpcrdma_op *op, const uint8_
 
 static enum rpcrdma_verdict of_bth(struct rpcrdma_layer *l)
 {
+    size_t at = l->c.off, left, pad, caplen = l->c.caplen;
     const uint8_t *bth = rpcrdma_cursor_take(&l->c, RPCRDMA_BTH_BYTES, "BTH");
     const struct rpcrdma_opcode *opcode;
     struct rpcrdma_op *op;
-    size_t left, pad, caplen = l->c.caplen;
 
     if (!bth)
         return rpcrdma_layer_failed(l, true);
     opcode = &rpcrdma_opcodes[bth[0]];
     if (!opcode->name || bth[1] & 0x0f) { /* transport header version: only 0 exists */
+        if (rpcrdma_layer_misfit_damaged(l, at))
+            return RPCRDMA_IS_RDMA;
         if (!opcode->name && !(bth[1] & 0x0f) && bth[0] < OPCODE_MANUFACTURER &&
             l->carrier == RPCRDMA_CARRIER_ROCEV2)
             rpcrdma_layer_finding(l, RPCRDMA_RULE_BTH_OPCODE, NULL, bth[0], 0);
@@ -324,6 +326,8 @@ static enum rpcrdma_verdict of_bth(struct rpcrdma_layer *l)
     }
     left = rpcrdma_cursor_left(&l->c);
     pad = bth[1] >> 4 & 3;
+    if (left < opcode->bytes + pad + RPCRDMA_ICRC_BYTES && rpcrdma_layer_misfit_damaged(l, at))
+        return RPCRDMA_IS_RDMA;
     if (left < opcode->bytes + pad + RPCRDMA_ICRC_BYTES &&
         left >= (size_t)opcode->bytes + RPCRDMA_ICRC_BYTES) {
         rpcrdma_layer_finding(l, RPCRDMA_RULE_BTH_PAD, NULL, pad,

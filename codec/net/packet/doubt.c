@@ -22,6 +22,18 @@ bool rpcrdma_layer_icrc_damaged(struct rpcrdma_layer *l, bool *good)
     return rpcrdma_layer_damaged(l, (enum rpcrdma_carrier)l->carrier, *good) && tell(l);
 }
 
+bool rpcrdma_layer_misfit_damaged(struct rpcrdma_layer *l, size_t bth)
+{
+    bool good;
+
+    if (!l->net->icrc || l->net->headers_only || l->net->replays || l->c.caplen < l->c.len ||
+        l->c.len - bth < RPCRDMA_BTH_BYTES + RPCRDMA_ICRC_BYTES)
+        return false;
+    l->bth = l->c.base + bth;
+    l->end = l->c.base + l->c.len;
+    return rpcrdma_layer_icrc_damaged(l, &good);
+}
+
 /* One that is a sample was checked before. */
 static bool damaged(struct rpcrdma_layer *l)
 {

@@ -41,10 +41,25 @@ static void within(struct rpcrdma_layer *l)
     l->vlan = l->outer_vlan = 0;
 }
 
+static enum rpcrdma_verdict roce(struct rpcrdma_layer *l, const uint8_t *udp)
+{
+    size_t bytes = rpcrdma_get_be16(udp + 4);
+
+    l->udp = udp;
+    l->carrier = RPCRDMA_CARRIER_ROCEV2;
+    if (bytes < UDP_BYTES || bytes - UDP_BYTES > rpcrdma_cursor_left(&l->c)) {
+        if (rpcrdma_layer_misfit_damaged(l, l->c.off))
+            return RPCRDMA_IS_RDMA;
+        rpcrdma_cursor_fail(&l->c, RPCRDMA_MALFORMED, l->c.off, "UDP length");
+        return rpcrdma_layer_failed(l, true);
+    }
+    rpcrdma_layer_limit(l, bytes - UDP_BYTES);
+    return rpcrdma_layer_bth(l);
+}
+
 static enum rpcrdma_verdict udp(struct rpcrdma_layer *l)
 {
     const uint8_t *p;
-    size_t bytes;
 
     rpcrdma_layer_ports(l, RPCRDMA_OTHER_UDP_PORT);
     p = rpcrdma_cursor_take(&l->c, UDP_BYTES, "UDP header");
@@ -52,15 +67,7 @@ static enum rpcrdma_verdict udp(struct rpcrdma_layer *l)
         return rpcrdma_layer_failed(l, false);
     switch (rpcrdma_get_be16(p + 2)) {
     case PORT_ROCE:
-        bytes = rpcrdma_get_be16(p + 4);
-        if (bytes < UDP_BYTES || bytes - UDP_BYTES > rpcrdma_cursor_left(&l->c)) {
-            rpcrdma_cursor_fail(&l->c, RPCRDMA_MALFORMED, l->c.off, "UDP length");
-            return rpcrdma_layer_failed(l, true);
-        }
-        rpcrdma_layer_limit(l, bytes - UDP_BYTES);
-        l->udp = p;
-        l->carrier = RPCRDMA_CARRIER_ROCEV2;
-        return rpcrdma_layer_bth(l);
+        return roce(l, p);
     default:
         within(l);
         break;

@@ -170,6 +170,8 @@ bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, 
 /* doubt.c: whether it is (*good), of a packet captured whole. True: it was damaged, is counted, and
  * was reported. */
 bool rpcrdma_layer_icrc_damaged(struct rpcrdma_layer *l, bool *good);
+/* doubt.c: likewise, of one whose headers do not fit together. Its BTH is there in l->c. */
+bool rpcrdma_layer_misfit_damaged(struct rpcrdma_layer *l, size_t bth);
 /* See rpcrdma_net_damaged. */
 bool rpcrdma_packet_damaged(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
 
