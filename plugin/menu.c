@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plugin.h"
+#include "menu.h"
 
 #include <epan/plugin_if.h>
 #include <wsutil/report_message.h>
+
+#include "wireshark/protocol.h"
 
 /*
  * Tools > RPC-over-RDMA > Report: `rpcrdma report` of the open file, in the user's browser. The

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What Wireshark loads. docs/architecture.md says what is in which folder. */
 #define WS_BUILD_DLL
-#include "plugin.h"
+#include "wireshark/protocol.h"
 
-#include "conversations.h"
+#include "hooks/hooks.h"
+#include "menu.h"
+#include "show/fields.h"
+#include "stats/conversations.h"
 #include "version.h"
+#include "wireshark/prefs.h"
 
 WS_DLL_PUBLIC_DEF const char plugin_version[] = RPCRDMA_VERSION;
 WS_DLL_PUBLIC_DEF const int plugin_want_major = WIRESHARK_VERSION_MAJOR;
@@ -20,11 +25,9 @@ uint32_t plugin_describe(void)
 }
 #endif
 
-int proto_rpcrdma = -1;
-
 static void register_protocol(void)
 {
-    proto_rpcrdma = proto_register_protocol("RPC-over-RDMA", "RPC-over-RDMA", "rpcrdma");
+    protocol_register();
     fields_register();
     settings_register();
     dissect_register();

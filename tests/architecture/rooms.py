@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rooms.py CLI TABLE: the rooms of the command, and those of cli/report, include each other's headers as the tables of
-docs/architecture.md say, and no others; and no room uses itself by way of others."""
+"""rooms.py SOURCE TABLE: the rooms of the command, those of cli/report, and those of the Wireshark plugin include each
+other's headers as the tables of docs/architecture.md say, and no others; and no room uses itself by way of others."""
 import os
 import re
 import sys
 
+# What a room's name begins with -> where its headers' names begin, and the folder there that has the rooms.
+KINDS = {'cli': ('cli', ''), 'report': ('cli', 'report/'), 'plugin': ('plugin', '')}
+NAME = re.compile(rf'`((?:{"|".join(KINDS)})/\w+)`')
+
 
 def read_tables(path):
-    """Room ("cli/NAME" or "report/NAME") -> the rooms that it uses."""
+    """Room ("cli/NAME", "report/NAME" or "plugin/NAME") -> the rooms that it uses."""
     rooms = {}
     with open(path, encoding='utf-8') as file:
         for line in file:
             cells = [cell.strip() for cell in line.strip().strip('|').split('|')]
-            names = re.findall(r'`((?:cli|report)/\w+)`', cells[0])
+            names = NAME.findall(cells[0])
             if len(cells) == 3:
                 for name in names:
-                    rooms[name] = set(re.findall(r'`((?:cli|report)/\w+)`', cells[1]))
+                    rooms[name] = set(NAME.findall(cells[1]))
     return rooms
 
 
@@ -27,21 +31,18 @@ def headers(folder):
                 yield os.path.join(path, name), re.findall(r'#include "([^"]+)"', file.read())
 
 
-def breaches(cli, rooms):
+def breaches(source, rooms):
     for room, uses in sorted(rooms.items()):
         kind, name = room.split('/')
-        top = cli if kind == 'cli' else os.path.join(cli, 'report')
-        for path, included in headers(os.path.join(top, name)):
+        top, under = KINDS[kind]
+        for path, included in headers(os.path.join(source, top, under, name)):
             for header in included:
-                if not os.path.isfile(os.path.join(cli, header)):
-                    continue  # of codec/, or made
-                parts = header.split('/')
-                if kind == 'report':
-                    used = '/'.join(parts[:2]) if parts[0] == 'report' and len(parts) > 2 else None
-                else:
-                    used = f'cli/{parts[0]}' if len(parts) > 1 else None
+                if not os.path.isfile(os.path.join(source, top, header)) or not header.startswith(under):
+                    continue  # of codec/, of another kind, or made
+                parts = header[len(under):].split('/')
+                used = f'{kind}/{parts[0]}' if len(parts) > 1 else None
                 if used and used != room and used not in uses:
-                    yield f'{os.path.relpath(path, cli)} includes {header}'
+                    yield f'{os.path.relpath(path, source)} includes {header}'
 
 
 def circles(rooms):
@@ -57,15 +58,16 @@ def circles(rooms):
 
 
 def main():
-    cli, table = sys.argv[1:]
+    source, table = sys.argv[1:]
     rooms = read_tables(table)
-    for kind, top in (('cli', cli), ('report', os.path.join(cli, 'report'))):
-        there = {f'{kind}/{entry.name}' for entry in os.scandir(top) if entry.is_dir()
+    for kind, (top, under) in KINDS.items():
+        folder = os.path.join(source, top, under)
+        there = {f'{kind}/{entry.name}' for entry in os.scandir(folder) if entry.is_dir()
                  and any(True for _ in headers(entry.path))}
         named = {room for room in rooms if room.startswith(f'{kind}/')}
         if not there or there != named:
-            sys.exit(f'{table} and {top} differ in {sorted(there ^ named)}')
-    found = [*breaches(cli, rooms), *circles(rooms)]
+            sys.exit(f'{table} and {folder} differ in {sorted(there ^ named)}')
+    found = [*breaches(source, rooms), *circles(rooms)]
     for breach in found:
         print('against the arrows:', breach)
     return 1 if found else 0

@@ -3,7 +3,7 @@
  * what Apply as Filter does in the tabs of Conversations and Endpoints, and what plugins add to the
  * menus, on standard output. tshark has no other way to it. */
 #define WS_BUILD_DLL
-#include "../../plugin/compat.h"
+#include "../../plugin/wireshark/compat.h"
 
 #include <stdio.h>
 
