@@ -6,7 +6,7 @@
  * SipHash (Aumasson and Bernstein 2012): a hash with a key that nobody can choose collisions for
  * who does not know it. Tables of what the wire names are hashed with it, so that no capture makes
  * their chains long. SipHash-1-3, as in other tables of programs that face the network; 2-4 is what
- * the published test vectors are of (tests/unit/flow/siphash.c).
+ * the published test vectors are of (tests/unit/base/siphash.c).
  */
 
 #include <stddef.h>

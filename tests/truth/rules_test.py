@@ -160,9 +160,10 @@ def untold(rpcrdma, folder):
 # Rules without a pair of captures, and where they are tested.
 WITHOUT = {
     'memory-limit': 'of --max-memory: tests/fault/hostile_test.py',
-    'rpc-dropped': 'of --max-memory: tests/unit/flow/rpc_trouble.c',
+    'rpc-dropped': 'of --max-memory: tests/unit/flow/rpc/trouble.c',
     'threshold-assumed': 'of connections: tests/cli/views_test.py',
-    'connection-merged': 'how two halves are found to be one hangs on what they were taken for: tests/unit/flow/merge.c',
+    'connection-merged': 'how two halves are found to be one hangs on what they were taken for: '
+                         'tests/unit/flow/conn/merge.c',
 }
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An account in a capture that begins late, or that lacks packets. */
-#include "credit_account.h"
+#include "account_rig.h"
 
 static void test_lost_at_limit(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "credit_record.h"
+#include "record_rig.h"
 
 #include "test.h"
 

@@ -6,8 +6,8 @@
 
 #include "test.h"
 
-#include "credit_record.h"
 #include "flow/credit/account.h"
+#include "record_rig.h"
 
 #define MS INT64_C(1000000)
 #define S (1000 * MS)

@@ -2,7 +2,7 @@
 
 /* The stage of delivery alone: Acks that pass before what they acknowledge. */
 
-#include "delivery_talk.h"
+#include "talk.h"
 
 /* The two directions are milliseconds apart: what was lost comes again just behind its Ack. It was
  * not missing from the capture. */

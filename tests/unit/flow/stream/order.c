@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* PSN order: wrap, duplicates, reordering, go-back-N, QP numbers used again. */
-#include "output_order.h"
+#include "order.h"
 
 static void wrap(void **state)
 {

@@ -204,10 +204,8 @@ static void server_by_its_writes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_behind_a_gap),
-        cmocka_unit_test(other_credits),
-        cmocka_unit_test(both_directions),
-        cmocka_unit_test(one_number),
+        cmocka_unit_test(calls_behind_a_gap),   cmocka_unit_test(other_credits),
+        cmocka_unit_test(both_directions),      cmocka_unit_test(one_number),
         cmocka_unit_test(server_by_its_writes),
     };
 

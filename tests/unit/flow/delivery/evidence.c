@@ -3,8 +3,8 @@
 /* The stage of delivery alone: what shows that a packet had arrived which was asked for, or sent
  * again. */
 
-#include "delivery_talk.h"
 #include "flow/life.h"
+#include "talk.h"
 
 /* A Nak asks for what had passed here. It was lost behind here, unless it is acknowledged before it
  * passes again: then it came late. The Ack may overtake the Nak, or be another Nak. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Gaps in the PSNs: how long what is missing is waited for, and what comes of what waited. */
-#include "output_order.h"
+#include "order.h"
 
 /* The receiver acknowledged what we did not see: it will not come again. */
 static void gap_evident(void **state)
@@ -207,14 +207,10 @@ static void gap_in_send(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gap_evident),
-        cmocka_unit_test(gap_of_few_packets),
-        cmocka_unit_test(gap_in_silence),
-        cmocka_unit_test(error_before_its_call),
-        cmocka_unit_test(gap_bounded),
-        cmocka_unit_test(full_and_before),
-        cmocka_unit_test(full_and_other_send),
-        cmocka_unit_test(gap_at_end),
+        cmocka_unit_test(gap_evident),         cmocka_unit_test(gap_of_few_packets),
+        cmocka_unit_test(gap_in_silence),      cmocka_unit_test(error_before_its_call),
+        cmocka_unit_test(gap_bounded),         cmocka_unit_test(full_and_before),
+        cmocka_unit_test(full_and_other_send), cmocka_unit_test(gap_at_end),
         cmocka_unit_test(gap_in_send),
     };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "test.h"
 
-#include "credit_record.h"
 #include "flow/credit/message_credits.h"
+#include "record_rig.h"
 
 #define MS INT64_C(1000000)
 

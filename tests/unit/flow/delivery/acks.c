@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* The stage of delivery alone, as stage_delivery.c: what an Ack says, one that was cut, one that
+/* The stage of delivery alone, as stage.c: what an Ack says, one that was cut, one that
  * came again, one that a mirror copied. */
 
-#include "delivery_talk.h"
 #include "flow/life.h"
+#include "talk.h"
 
 static void an_ack_covers_all_before_it(void **state)
 {

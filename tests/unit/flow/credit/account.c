@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Grants, stalls and overruns of a Requester whose Calls and Replies were all captured. */
-#include "credit_account.h"
+#include "account_rig.h"
 
 static void test_one_call(void **state)
 {

@@ -3,8 +3,8 @@
 /* The stage of delivery alone: packets of one direction and the answers to them in; what arrived,
  * how often it was sent, and what was lost, out. IBTA volume 1 section 9.7. */
 
-#include "delivery_talk.h"
 #include "flow/life.h"
+#include "talk.h"
 
 /* Of as many holes as are kept, the oldest is filled in its middle: what is left of it is two, and
  * none of these takes the other's place. */

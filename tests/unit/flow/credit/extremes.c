@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An account where order, time, values or memory are not as they should be. */
-#include "credit_account.h"
+#include "account_rig.h"
 
 /* A capture of two ports may show a Reply just before its Call. */
 static void test_reply_before_call(void **state)
