@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the command under test and checks exit status and stderr, for the *_test.py beside."""
+"""Runs the command under test and checks exit status and stderr, for the *_test.py here and below."""
 import glob
 import os
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the command says of a conversation that a test makes up, for the *_test.py beside. Puts the folder of captures/generate,
+"""What the command says of a conversation that a test makes up, for the *_test.py here and below. Puts the folder of captures/generate,
 which has what makes conversations, on the path."""
 import json
 import os

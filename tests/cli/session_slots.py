@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A conversation that uses all slots of an NFSv4.1 session, for the *_test.py beside."""
+"""A conversation that uses all slots of an NFSv4.1 session, for the *_test.py here and below."""
 from conversation import pass_by
 import rules_nfs4
 

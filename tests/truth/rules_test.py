@@ -161,7 +161,7 @@ def untold(rpcrdma, folder):
 WITHOUT = {
     'memory-limit': 'of --max-memory: tests/fault/hostile_test.py',
     'rpc-dropped': 'of --max-memory: tests/unit/flow/rpc/trouble.c',
-    'threshold-assumed': 'of connections: tests/cli/views_test.py',
+    'threshold-assumed': 'of connections: tests/cli/out/views_test.py',
     'connection-merged': 'how two halves are found to be one hangs on what they were taken for: '
                          'tests/unit/flow/conn/merge.c',
 }
