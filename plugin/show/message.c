@@ -4,7 +4,6 @@
 #include <epan/column-utils.h>
 
 #include "connections/connections.h"
-#include "finding.h"
 #include "rpc/handover.h"
 #include "upper/names.h"
 #include "wire/chunk.h"
@@ -25,43 +24,6 @@ static tvbuff_t *open_place(const struct place *place, const uint8_t *copy, tvbu
     tvb = tvb_new_child_real_data(raw, copy, place->caplen, (int)MIN(place->len, INT_MAX));
     add_new_data_source(pinfo, tvb, name);
     return tvb;
-}
-
-/* In the packet's line, by the rule's name; what was cut off by the capture is in many. */
-static void mention(packet_info *pinfo, const struct rpcrdma_rule *rule)
-{
-    if (rule->id != RPCRDMA_RULE_TRUNCATED && rule->id != RPCRDMA_RULE_RPC_CUT)
-        col_append_fstr(pinfo->cinfo, COL_INFO, " [%s]", rule->name);
-}
-
-/* Draws findings, each with its expert item. */
-static void put_finding(packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb,
-                        const struct rpcrdma_finding *finding)
-{
-    const struct rpcrdma_rule *rule = rpcrdma_rule(finding->rule);
-    int off = 0, captured = (int)tvb_captured_length(tvb);
-    char text[512];
-    proto_item *item;
-    proto_tree *sub;
-
-    rpcrdma_finding_text(finding, text, sizeof(text));
-    if (finding->offset > 0)
-        off = (int)MIN(finding->offset, captured);
-    item = proto_tree_add_item(tree, record_hf(RPCRDMA_RECORD_FINDING), tvb, off, 0, ENC_NA);
-    proto_item_set_generated(item);
-    proto_item_set_text(item, "%s", text);
-    sub = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_FINDING));
-    proto_tree_add_string(sub, field_hf(RPCRDMA_FIELD_FINDING_SEVERITY), tvb, off, 0,
-                          rpcrdma_severity_name(rule->severity));
-    proto_tree_add_string(sub, field_hf(RPCRDMA_FIELD_FINDING_RULE), tvb, off, 0, rule->name);
-    if (rule->section)
-        proto_tree_add_string(sub, field_hf(RPCRDMA_FIELD_FINDING_SECTION), tvb, off, 0,
-                              rule->section);
-    if (finding->offset >= 0)
-        proto_tree_add_uint64(sub, field_hf(RPCRDMA_FIELD_FINDING_OFFSET), tvb, off, 0,
-                              (uint64_t)finding->offset);
-    proto_tree_add_string(sub, field_hf(RPCRDMA_FIELD_FINDING_TEXT), tvb, off, 0, text);
-    field_expert(pinfo, item, finding, text);
 }
 
 struct end_fields {
@@ -324,7 +286,7 @@ static void show_message(struct message_note *message_note, const struct frame_n
         col_append_str(pinfo->cinfo, COL_INFO,
                        d.line ? d.line : summary_message(pinfo->pool, message_note, &d.m));
     for (uint32_t i = 0; i < note_extra(message_note)->n_findings; i++)
-        mention(pinfo, rpcrdma_rule(note_extra(message_note)->findings[i].rule));
+        mention_finding(pinfo, rpcrdma_rule(note_extra(message_note)->findings[i].rule));
 }
 
 void show_earlier(const struct message_note *message_note, const struct frame_note *note,
@@ -387,27 +349,6 @@ static void show_set_up(const struct set_up *set_up, tvbuff_t *raw, packet_info 
     if (set_up->src.family != RPCRDMA_ADDRESS_LID) {
         address_set(&pinfo->src, &set_up->src);
         address_set(&pinfo->dst, &set_up->dst);
-    }
-}
-
-void show_findings(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo,
-                   proto_tree *tree)
-{
-    const struct found *found = note_more(note)->findings;
-    proto_item *item;
-    proto_tree *sub;
-
-    if (!found)
-        return;
-    item =
-        proto_tree_add_protocol_format(tree, proto_rpcrdma, raw, 0, 0, "RPC-over-RDMA, findings");
-    sub = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_FINDINGS));
-    for (; found; found = found->next) {
-        if (found->has_xid)
-            proto_item_set_generated(
-                proto_tree_add_uint(sub, field_hf(RPCRDMA_FIELD_RPCS_XID), raw, 0, 0, found->xid));
-        put_finding(pinfo, sub, raw, &found->finding);
-        mention(pinfo, rpcrdma_rule(found->finding.rule));
     }
 }
 

@@ -9,15 +9,20 @@
 /* message.c: all that is known of the frame, into tree and columns. raw is the frame's own
  * bytes. What its messages carry goes to the dissector "rpc". */
 void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree);
-/* What was found of the frame itself, if anything. */
-void show_findings(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo,
-                   proto_tree *tree);
 /* Of an earlier frame, and without its RPC message. old_names: it did not show them. */
 void show_earlier(const struct message_note *message_note, const struct frame_note *note,
                   bool old_names, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree);
 
 /* late.c: what late.h of feed/ has, in the frame in hand. */
 void show_late(tvbuff_t *raw, packet_info *pinfo, proto_tree *tree);
+
+/* findings.c: what was found of the frame itself, if anything. */
+void show_findings(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo,
+                   proto_tree *tree);
+void put_finding(packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb,
+                 const struct rpcrdma_finding *finding);
+/* In the packet's line, by the rule's name. */
+void mention_finding(packet_info *pinfo, const struct rpcrdma_rule *rule);
 
 /* tree.c: a visitor for codec/wire/walk.h that draws. */
 enum { DRAWING_DEPTH = 12 };
