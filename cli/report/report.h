@@ -232,6 +232,9 @@ struct report {
         twice_apart_ns; /* ... so long after one another, the latest that is known; 0: at once */
     GHashTable *terminate_codes; /* of RDMAP's Terminate: what each that was met means, static */
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];
+    /* RPCs of RoCE and InfiniBand for which RDMA Reads moved what was not captured: no PSN of a
+     * request shows that; and the first one's Reply */
+    uint64_t reads_uncaptured, reads_uncaptured_frame;
 
     /* messages */
     uint64_t calls_inline, calls_chunk, replies_inline, replies_chunk;

@@ -123,12 +123,14 @@ struct rpcrdma_transaction {
     int64_t rdma_last_ns;                       /* when the last passed */
     uint64_t call_length, reply_length;         /* of the unreduced RPC messages; 0: not known */
     uint64_t read_chunk_length;                 /* bytes that RDMA moved, each counted once */
-    uint64_t write_chunk_length;                /* as the Reply says, without one what was seen */
+    uint64_t read_uncaptured;    /* that it moved besides, as requests and a Reply show; and the
+                                  * responses are not in the capture */
+    uint64_t write_chunk_length; /* as the Reply says, without one what was seen */
     uint64_t reply_chunk_length;
     uint64_t write_chunk_room; /* bytes that the Call's Write chunks offer; with a Reply 0 */
-    uint32_t segments;  /* that the Call offers, in all chunks */
-    bool offers_known;  /* the Call's chunk lists were captured: segments */
-    bool reads_known;   /* and so was all that was read of them: read_chunk_length */
+    uint32_t segments;         /* that the Call offers, in all chunks */
+    bool offers_known;         /* the Call's chunk lists were captured: segments */
+    bool reads_known;          /* and so was all that was read of them: read_chunk_length */
     bool returns_known; /* the Reply's lists were captured, or without one the Call's, and all that
                          * was written: the other two lengths */
     bool complete;      /* the whole Call and the whole Reply passed on the wire */

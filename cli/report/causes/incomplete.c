@@ -57,9 +57,9 @@ uint64_t report_gaps(const struct report *r, uint64_t *frame)
 {
     static const enum rpcrdma_rule_id rules[] = {RPCRDMA_RULE_PACKETS_LOST, RPCRDMA_RULE_TCP_LOST,
                                                  RPCRDMA_RULE_BYTES_LOST};
-    uint64_t tcp;
+    uint64_t tcp, reads = r->pipeline->doubts->len > 0 ? 0 : r->reads_uncaptured;
 
-    *frame = 0;
+    *frame = reads > 0 ? r->reads_uncaptured_frame : 0;
     for (size_t i = 0; i < G_N_ELEMENTS(rules); i++)
         if (r->rules[rules[i]] > 0 && (*frame == 0 || r->rule_frame[rules[i]] < *frame))
             *frame = r->rule_frame[rules[i]];
@@ -68,7 +68,7 @@ uint64_t report_gaps(const struct report *r, uint64_t *frame)
     tcp = MAX(r->rules[RPCRDMA_RULE_TCP_LOST], r->rules[RPCRDMA_RULE_BYTES_LOST]);
     return r->rules[RPCRDMA_RULE_PACKETS_LOST] -
            MIN(lost_before(r, false), r->rules[RPCRDMA_RULE_PACKETS_LOST]) + tcp -
-           MIN(lost_before(r, true), tcp);
+           MIN(lost_before(r, true), tcp) + reads;
 }
 
 struct lacking {

@@ -127,8 +127,10 @@ void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc_stream *rep
                                0);
     has_status = (t->pub.compound || t->pending > 0) && status_of(t, reply, &status, &status_off);
     /* a Responder that refuses a Call need not read its arguments */
-    if (t->has_call && t->pending > 0 && flow_conn_saw_all(t->conn) && has_status && status == 0)
-        reconstruct_finding(m, RPCRDMA_RULE_CALL_NOT_PULLED, t->pending, 0, 0);
+    if (t->has_call && t->pending > rpc_read_uncaptured(t) && flow_conn_saw_all(t->conn) &&
+        has_status && status == 0)
+        reconstruct_finding(m, RPCRDMA_RULE_CALL_NOT_PULLED, t->pending - rpc_read_uncaptured(t), 0,
+                            0);
     if (t->pub.compound)
         rpc_session_reply(m->rpcs, m->t, reply);
     if (t->pub.compound && has_status &&

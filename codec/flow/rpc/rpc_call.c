@@ -71,6 +71,7 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
         rpc_chunk_map_free(rpcs, t->chunk_map);
         t->chunk_map = NULL;
         t->pending = 0;
+        t->asked = 0;
         return t;
     }
     if (t && outstanding(t))

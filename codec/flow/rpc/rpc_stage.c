@@ -128,6 +128,7 @@ static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, ui
         return;
     if (region->use == RPC_CALL_READ) {
         t->pending -= n < t->pending ? n : t->pending;
+        t->asked -= n < t->asked ? n : t->asked;
         t->last_frame = op->frame;
         t->last_ns = op->time_ns;
         if (t->pending == 0 && !t->open)
@@ -277,6 +278,8 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
     if (!region)
         return;
     t = region->owner;
+    if (region->use == RPC_CALL_READ)
+        t->asked += read->length;
     rpc_data_transfer_emit(rpcs, region, RPCRDMA_OP_READ_REQUEST, read->frame,
                            read->address - region->offset, read->length);
     if (t->reads[sender].last == 0)

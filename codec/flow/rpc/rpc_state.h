@@ -118,7 +118,8 @@ struct rpc_transaction {
     uint32_t align, header_length;
     bool call_emitted, call_complete;
     bool stream_emitted; /* the Call's Payload stream was given to the sink */
-    uint64_t pending;    /* bytes of its read chunks that have not passed */
+    uint64_t pending;    /* bytes of its read chunks that have not passed; */
+    uint64_t asked;      /* of these, at most: a Read request asked for them */
     struct rpc_chunk_map *chunk_map;
 
     struct rpcrdma_ddp ddp; /* what its arguments say of chunks */
@@ -164,6 +165,13 @@ struct rpc_transaction {
 static inline bool rpc_offers_cut(const struct rpc_transaction *t)
 {
     return t->has_call && t->no_length && !t->malformed;
+}
+
+/* Once it has its Reply, which its Responder sends when it has all that it asked for: bytes whose
+ * responses are not in the capture. */
+static inline uint64_t rpc_read_uncaptured(const struct rpc_transaction *t)
+{
+    return t->asked < t->pending ? t->asked : t->pending;
 }
 
 TAILQ_HEAD(rpc_list, rpc_transaction); /* the oldest first */
