@@ -88,6 +88,10 @@ void causes_of_held_again(struct report *r);
  * large ones had come in vain, for a second and more. */
 bool report_began_stuck(const struct report_connection *c);
 
+/* lacking.c: nothing was captured behind its Calls without Reply that shows whether they were
+ * answered, and the capture lacks packets elsewhere. How that shows; NULL: it is not so. */
+const char *report_may_lack_replies(const struct report *r, const struct report_connection *c);
+
 /* unanswered.c: Calls that no Reply came for; and those of a server as one. */
 void causes_of_calls(struct report *r, const struct report_connection *c);
 /* Such Calls of this connection are told of with another one: one at least was sent again there. */

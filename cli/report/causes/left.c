@@ -12,7 +12,8 @@
 /* Nothing says that it was lost: it was in use when this one was set up; or its client closed it,
  * or what closed it is not in the capture and this one is of another mount; and of what was
  * outstanding then the capture lacks the Replies. */
-static bool was_in_order(const struct report_connection *was, const struct report_connection *c)
+static bool was_in_order(const struct report *r, const struct report_connection *was,
+                         const struct report_connection *c)
 {
     const struct report_unanswered *own = was->trouble->unanswered;
     const struct rpcrdma_life *life = &was->pub.life;
@@ -28,7 +29,9 @@ static bool was_in_order(const struct report_connection *was, const struct repor
     if (life->has_xid && life->last_call_ns > c->pub.first_time_ns)
         return true;
     return (closed || left) && report_unanswered(was) > 0 &&
-           own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained >= report_unanswered(was);
+           (own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained >=
+                report_unanswered(was) ||
+            report_may_lack_replies(r, was));
 }
 
 /* Its set-up was not captured, nor anything that ended the other one: its Calls are all that tells.
@@ -82,7 +85,7 @@ static bool told_otherwise(struct report *r, const struct report_connection *c,
         return true;
     }
     /* the client closed it, with what was on the path acknowledged: `unanswered` */
-    if (was && tried->n == 0 && (report_server_held(was) || was_in_order(was, c)))
+    if (was && tried->n == 0 && (report_server_held(was) || was_in_order(r, was, c)))
         return true;
     if (was && tried->n == 0 && report_end_told(was)) {
         if (restart->stale > 0)

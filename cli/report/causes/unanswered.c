@@ -40,12 +40,13 @@ static void given_up(struct report *r, const struct report_connection *c)
     const struct rpcrdma_life *life = &c->pub.life;
     uint64_t n = own->held - MIN(own->explained, own->held);
     struct report_cause *cause;
-    const char *maybe = report_too_large_or_cut(c);
+    const char *lacks = report_may_lack_replies(r, c);
+    const char *maybe = lacks ? lacks : report_too_large_or_cut(c);
     char first[48] = "";
 
     if (report_sent_again(r, c))
         return;
-    cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
+    cause = report_cause_add(r, CAUSE_UNANSWERED, lacks ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM);
     cause->given_up = true;
     cause->rpcs = n;
     cause->time_ns = MAX(time_less(life->ended_ns, own->since_ns), 0);
@@ -57,11 +58,16 @@ static void given_up(struct report *r, const struct report_connection *c)
                  report_seconds(cause->time_ns));
     snprintf(cause->text, sizeof(cause->text),
              "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
-             "%s, and got no Reply until the client closed the connection, %s%.1f s after the "
-             "last. The server was at work or stood still, or the client was told to give up%s.",
-             n, plural(n), (unsigned)c->pub.number, n == 1 ? "it" : "them", first,
+             "%s, and %s no Reply until the client closed the connection, %s%.1f s after the "
+             "last.%s%s",
+             n, plural(n), (unsigned)c->pub.number, n == 1 ? "it" : "them",
+             lacks ? "the capture has" : "got", first,
              report_seconds(MAX(time_less(life->ended_ns, life->last_call_ns), 0)),
-             maybe ? "" : "; the path was not down");
+             lacks ? ""
+                   : " The server was at work or stood still, or the client was told to give up",
+             lacks   ? ""
+             : maybe ? "."
+                     : "; the path was not down.");
     snprintf(cause->against, sizeof(cause->against), "%s", maybe ? maybe : not_captured);
 }
 
@@ -100,6 +106,7 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     bool open = c->pub.life.ended == RPCRDMA_ENDED_NOT;
     int64_t until_ns = open ? report_now_ns(r) : c->pub.life.ended_ns;
     uint64_t n = open ? own->late : own->calls - own->gone;
+    const char *lacks = report_may_lack_replies(r, c);
     struct report_cause *cause;
     char silent[80] = "", waited[80] = "", had[64] = "";
 
@@ -107,7 +114,7 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     if (n == 0 || report_sent_again(r, c) || report_one_way(c) ||
         told_as_failed(r, c, own, until_ns))
         return;
-    cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
+    cause = report_cause_add(r, CAUSE_UNANSWERED, lacks ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM);
     cause->rpcs = n;
     cause->frame = own->frame;
     cause->time_ns = MAX(time_less(until_ns, own->since_ns), 0);
@@ -126,11 +133,12 @@ static void never_answered(struct report *r, const struct report_connection *c, 
         snprintf(silent, sizeof(silent),
                  ", and nothing was captured any more for the last %.1f s of the capture",
                  report_seconds(report_silent_ns(r)));
-    snprintf(cause->text, sizeof(cause->text),
-             "%" PRIu64 " %s%s on connection %u %s never answered%s%s%s.%s", n,
+    snprintf(cause->text, sizeof(cause->text), "%" PRIu64 " %s%s on connection %u %s%s%s%s.%s", n,
              direction == REPORT_REVERSE ? "callback" : "Call", plural(n), (unsigned)c->pub.number,
-             n == 1 ? "was" : "were", direction == REPORT_REVERSE ? " by the client" : "", waited,
-             silent, had);
+             lacks    ? n == 1 ? "has no Reply in the capture" : "have no Reply in the capture"
+             : n == 1 ? "was never answered"
+                      : "were never answered",
+             !lacks && direction == REPORT_REVERSE ? " by the client" : "", waited, silent, had);
     if (own->waited_ns > 0) {
         snprintf(cause->against, sizeof(cause->against),
                  "the capture lacks packets that may have answered %s, but not before %.1f s had "
@@ -139,7 +147,8 @@ static void never_answered(struct report *r, const struct report_connection *c, 
         return;
     }
     snprintf(cause->against, sizeof(cause->against), "%s",
-             c->pub.closed ? "the connection was closed by its ends: they may have given up"
+             lacks           ? lacks
+             : c->pub.closed ? "the connection was closed by its ends: they may have given up"
              : silent[0] || cause->time_ns >= LONG_NS
                  ? not_captured
                  : "the capture may have ended before the Reply");

@@ -65,6 +65,56 @@ class Degraded(CommandTest):
             self.assertIn("success, and 2048 bytes of the Call's Read chunks were never read",
                           self.run_command('check', '-n', path, errors=1))
 
+    def test_gaps_elsewhere(self):
+        """A server has a Call, and the capture has neither a Reply nor anything behind it. It has gaps on another connection: the
+        Reply may be missing likewise. Not if nothing is missing, or less than a Reply and its Ack; nor if what passed behind the
+        Call shows that it was not answered."""
+        for missing, later, closed in ((0, False, False), (1, False, False), (4, False, False), (4, True, False),
+                                       (0, False, True), (4, False, True)):
+            def say(c, _, missing=missing, later=later, closed=closed):
+                self.answered(c)
+                other = c.beside(2)
+                self.answered(other)
+                c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                for _ in range(missing):
+                    self.answered(other)
+                    del c.packets[-2]  # the Reply: its Ack shows it
+                    c.clock.now += SECOND
+                for _ in range(5):
+                    c.clock.now += SECOND
+                    self.answered(c if later else other)
+                c.clock.now += 3 * SECOND
+                if closed:
+                    c.talk.disconnect()
+                other.talk.disconnect()
+            with self.subTest(missing=missing, later=later, closed=closed):
+                cause, = [one for one in self.said(say) if one['cause'] == 'unanswered']
+                doubted = missing > 1 and not later
+                self.assertEqual(cause['confidence'], 'low' if doubted else 'medium', cause)
+                self.assertEqual('the capture lacks packets of other connections' in cause['against'], doubted, cause)
+                self.assertEqual('the path was not down' in cause['text'], closed and not doubted, cause)
+                self.assertEqual('in the capture' in cause['text'] or 'the capture has no Reply' in cause['text'], doubted, cause)
+
+    def test_set_up_elsewhere(self):
+        """Likewise where no gap shows, and another connection of the same hosts begins behind all of that one: without its set-up,
+        which the capture lacks, though that of the first is there."""
+        for set_up in (True, False):
+            def say(c, _, set_up=set_up):
+                self.answered(c)
+                c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                c.clock.now += 2 * SECOND
+                begins = len(c.packets)
+                other = c.beside(2)
+                self.answered(other)
+                if not set_up:
+                    c.packets[begins:] = [one for one in c.packets[begins:] if one.data[47:50] != QP1]
+                for _ in range(5):
+                    c.clock.now += SECOND
+                    self.answered(other)
+            cause, = [one for one in self.said(say) if one['cause'] == 'unanswered']
+            self.assertEqual(cause['confidence'], 'medium' if set_up else 'low', cause)
+            self.assertEqual('its set-up is not in the capture' in cause['against'], not set_up, cause)
+
 
 if __name__ == '__main__':
     unittest.main()
