@@ -368,7 +368,7 @@ void report_note_connection(struct report *r, const struct rpcrdma_transaction *
     note_answered(r, tally, t);
     note_unanswered(r, tally, t);
     if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->call.guessed &&
-        !t->reverse)
+        !t->call.unheard && !t->reverse) /* its own Ack may have passed before any was captured */
         report_ack(r, tally, true, time_less(t->call.time_ns, t->call.first_time_ns));
     note_client_answers(r, tally, t);
     if (t->has_phases && !t->reverse)

@@ -115,6 +115,24 @@ class Degraded(CommandTest):
             self.assertEqual(cause['confidence'], 'medium' if set_up else 'low', cause)
             self.assertEqual('its set-up is not in the capture' in cause['against'], not set_up, cause)
 
+    def test_one_direction_later(self):
+        """The first Ack of the server that was captured acknowledges all Calls of the time before: that says not how long the way is."""
+        def say(c, _):
+            c.begin()
+            begins = len(c.packets)
+            xids = []
+            for _ in range(40):
+                c.clock.now += SECOND // 1000
+                xids.append(c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE))
+            c.clock.now += SECOND // 100
+            c.packets[begins:-1] = [one for one in c.packets[begins:-1] if opcode(one) != ACK]
+            ack = c.packets[-1]
+            c.packets[-1] = ack._replace(time_ns=c.clock.tick())
+            c.packets[:begins] = []
+            for xid in xids:
+                c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        self.assertNotIn('delay', [one['cause'] for one in self.said(say)])
+
 
 if __name__ == '__main__':
     unittest.main()
