@@ -85,6 +85,15 @@ static void add_count_terms(struct rpcrdma_text *line, const struct rpcrdma_cred
     }
 }
 
+/* So many were not in flight at once: their Replies were not captured, and they count until the
+ * end. Else it would be a violation. */
+static bool replies_lack(const struct rpcrdma_credit_result *result)
+{
+    return result->in_flight.known && !result->counting && result->limit.known &&
+           result->violations == 0 && result->unanswered > (uint64_t)result->limit.max &&
+           result->in_flight.max > (uint64_t)result->limit.max;
+}
+
 static void add_limit(struct rpcrdma_text *line, const struct rpcrdma_credit_result *result)
 {
     const struct rpcrdma_credit_stalls *stalls = &result->stalls;
@@ -92,6 +101,11 @@ static void add_limit(struct rpcrdma_text *line, const struct rpcrdma_credit_res
     if (!result->in_flight.known) {
         rpcrdma_text_format(line,
                             "; only one direction was captured, so what is in flight is not known");
+        return;
+    }
+    if (replies_lack(result)) {
+        rpcrdma_text_format(line, "; Replies were not captured, as Calls beyond the limit show: "
+                                  "what is in flight is not known");
         return;
     }
     if (stalls->count == 0) {
@@ -139,12 +153,13 @@ size_t rpcrdma_credit_verdict(const struct rpcrdma_credit_result *result, const 
     if (result->rnr_naks > 0)
         rpcrdma_text_format(&line, "; %" PRIu64 " RNR Nak%s", result->rnr_naks,
                             result->rnr_naks == 1 ? "" : "s");
-    if (result->in_flight.known && !result->counting && result->unsettled_ns > 0) {
+    if (result->in_flight.known && !result->counting && result->unsettled_ns > 0 &&
+        !replies_lack(result)) {
         if (result->settled) {
             rpcrdma_text_format(&line, "; in flight is %s for ",
                                 result->missed > 0 ? "not known exactly" : "a lower bound");
             add_time(&line, result->unsettled_ns);
-        } else {
+        } else if (result->replies > 0 || result->unanswered == 0) {
             rpcrdma_text_format(
                 &line, "; in flight is a lower bound: the capture began with the connection open");
         }

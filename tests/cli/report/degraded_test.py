@@ -133,6 +133,21 @@ class Degraded(CommandTest):
                 c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
         self.assertNotIn('delay', [one['cause'] for one in self.said(say)])
 
+    def test_more_than_the_limit(self):
+        """The server's packets are captured for some time only. What is sent later counts as in flight, more than the limit: credits
+        does not say how many were."""
+        def say(c, _):
+            self.answered(c)
+            begins = len(c.packets)
+            for _ in range(40):
+                c.clock.now += SECOND // 10
+                self.answered(c)
+            c.packets[begins:] = [one for one in c.packets[begins:] if one.data[26:30] != bytes((192, 0, 2, 1))]
+        path = os.path.join(self.folder, 'said.pcap')
+        rules.write(path, say, True)
+        self.assertIn('Replies were not captured, as Calls beyond the limit show: what is in flight is not known',
+                      ' '.join(self.run_command('credits', '--summary', path).split()))
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -36,6 +36,17 @@ static void test_calls(void **state)
     expect(&result,
            "client asks for 128, server grants 64, never at the limit; at most 22 in flight");
 
+    /* no more than 64 can be in flight: else that is a violation */
+    result.in_flight.max = result.unanswered = 65;
+    result.at_limit_ns = 370000000;
+    result.stalls.count = 1;
+    expect(&result, "client asks for 128, server grants 64; Replies were not captured, as Calls "
+                    "beyond the limit show: what is in flight is not known");
+    result.in_flight.max = 64;
+    result.stalls.count = 0;
+    expect(&result,
+           "client asks for 128, server grants 64, never at the limit; at most 64 in flight");
+
     result = base;
     result.at_limit_ns = 370000000;
     result.bound_by = RPCRDMA_BOUND_GRANTED;
@@ -145,6 +156,11 @@ static void test_doubts(void **state)
                     "flight; in flight is a lower bound: the capture began with the connection "
                     "open; the capture's clock went backwards; too much in flight to follow "
                     "exactly");
+    /* Calls without any Reply are no fewer than what is in flight */
+    result.unanswered = 3;
+    result.clock = result.memory = false;
+    expect(&result,
+           "client asks for 128, server grants 64, never at the limit; at most 3 in flight");
 }
 
 /* The words of the JSON output. */
