@@ -8,7 +8,9 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
+HERE = os.path.dirname(os.path.abspath(__file__))
+# what these tests share with others
+sys.path[:0] = [os.path.join(HERE, '..', *folder) for folder in (('tools',), ('capture',), ('..', 'captures', 'generate'))]
 # pylint: disable=wrong-import-position
 import pcap
 

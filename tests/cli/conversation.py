@@ -3,12 +3,8 @@
 which has what makes conversations, on the path."""
 import json
 import os
-import sys
 
 from command import CommandTest
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rules
 
 

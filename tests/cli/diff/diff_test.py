@@ -6,12 +6,8 @@ import math
 import os
 import statistics
 import struct
-import sys
 
 import command
-
-sys.path.insert(0, os.path.join(command.CAPTURES, 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
 import rules
 

@@ -4,14 +4,11 @@ import csv
 import io
 import os
 import struct
-import sys
 
 import objects
 from command import CAPTURES, block, capture, enhanced, interface, main, option, pcap, section
 from export_test import Export as _Export
 
-sys.path.insert(0, objects.GENERATE)
-# pylint: disable=wrong-import-position
 import rule_talk
 import rules
 from script import CALLBACK

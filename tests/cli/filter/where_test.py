@@ -6,10 +6,7 @@ import os
 import re
 import subprocess
 import sys
-import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'tools'))
-# pylint: disable=wrong-import-position
 import command
 import objects
 import pcap

@@ -9,12 +9,8 @@ import resource
 import shutil
 import socket
 import subprocess
-import sys
 
 import command
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
 
 CAPTURES = ('roce-nfs3-mini', 'roce-nfs41-callback', 'roce-nfs41-mini', 'roce-nfs42-mini', 'iwarp-nfs3-mini',

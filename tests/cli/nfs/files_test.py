@@ -3,11 +3,8 @@
 import json
 import os
 import re
-import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'tools'))
-# pylint: disable=wrong-import-position
 import command
 from nfs_talk import LOOKUPP, READ, RESTORE, ROOT, SAVE, Nfs, getfh, link, look, putfh, remove, rename, words
 

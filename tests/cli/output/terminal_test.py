@@ -8,12 +8,9 @@ import re
 import signal
 import struct
 import subprocess
-import sys
 import termios
 import unicodedata
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'tools'))
-# pylint: disable=wrong-import-position
 import command
 from nfs_talk import Nfs
 

@@ -6,15 +6,12 @@ import os
 import random
 import re
 import struct
-import sys
 import unittest
 
 from command import CommandTest, block, capture, enhanced, interface, option, section
 import pcap
 import rewrap
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
 
 CLIENT = bytes([192, 0, 2, 11])

@@ -6,12 +6,8 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 
-from command import CAPTURES, RPCRDMA, CommandTest, enhanced, interface, main, option, section
-
-sys.path[:0] = [os.path.join(CAPTURES, 'generate'), os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'capture')]
-# pylint: disable=wrong-import-position
+from command import RPCRDMA, CommandTest, enhanced, interface, main, option, section
 import ngfile
 import pcap
 import rule_talk

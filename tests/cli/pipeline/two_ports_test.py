@@ -5,13 +5,10 @@ import json
 import os
 import re
 import subprocess
-import sys
 
 from command import CAPTURES, RPCRDMA, CommandTest, capture, main
 import pcap
 
-sys.path[:0] = [os.path.join(CAPTURES, 'generate'), os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'capture')]
-# pylint: disable=wrong-import-position
 import ngfile
 import rule_talk
 import rules

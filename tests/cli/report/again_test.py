@@ -2,13 +2,9 @@
 """A Call that its client sends again on the same connection, as no Reply came: the server has had it since the first."""
 import json
 import os
-import sys
 import unittest
 
 from command import CommandTest
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
 import rules
 

@@ -2,14 +2,11 @@
 """report of servers that refuse to be connected to: REJ, TCP's RST, an MPA Reply that rejects."""
 import json
 import os
-import sys
 import unittest
 
 from command import CommandTest
 import cm
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 from iwarp_talk import ACK, REJECT, RST, SYN, IwarpTalk
 import rule_talk
 import rules

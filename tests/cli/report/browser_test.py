@@ -7,13 +7,9 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import unittest
 
 from command import CommandTest, capture
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
 import rules
 

@@ -13,9 +13,6 @@ from command import CAPTURES, CommandTest, block, capture, enhanced, interface, 
 import pcap
 import taps
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'capture'))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import ngfile
 import rule_talk
 import rules

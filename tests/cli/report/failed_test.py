@@ -3,13 +3,9 @@
 import json
 import os
 import struct
-import sys
 import unittest
 
 from command import CommandTest
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
 import rules
 import rules_nfs4

@@ -2,13 +2,9 @@
 """report on captures of thousands of connections: causes on any of them, and what is said of the others."""
 import json
 import os
-import sys
 import unittest
 
 from command import CommandTest
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
 import rules
 

@@ -3,14 +3,11 @@
 import itertools
 import json
 import os
-import sys
 import unittest
 
 from command import CommandTest, capture
 import pcap
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
 import rules
 import rules_iwarp

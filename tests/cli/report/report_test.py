@@ -6,15 +6,12 @@ import json
 import os
 import re
 import struct
-import sys
 import unittest
 
 from command import CommandTest, CAPTURES, capture
 import cm
 import pcap
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
 import rules
 import rules_transport

@@ -5,7 +5,6 @@ import os
 import re
 import struct
 import subprocess
-import sys
 import time
 import unittest
 
@@ -13,8 +12,6 @@ import command
 from command import CommandTest
 import pcap
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
 import rules
 

@@ -2,13 +2,9 @@
 """report on time that nothing lost explains: a long way to an end, and data that moves slowly."""
 import json
 import os
-import sys
 import unittest
 
 from command import CommandTest
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'captures', 'generate'))
-# pylint: disable=wrong-import-position
 import rule_talk
 import rules
 import rules_iwarp

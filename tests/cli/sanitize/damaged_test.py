@@ -9,9 +9,6 @@ import unittest
 
 import command
 from rpc_bytes import call, reply
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'capture'))
-# pylint: disable=wrong-import-position,wrong-import-order
 import cm
 import ngfile
 import roce

@@ -8,9 +8,6 @@ import subprocess
 import sys
 
 import command
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'capture'))
-# pylint: disable=wrong-import-position,wrong-import-order
 import cm
 import ngfile
 import rewrap

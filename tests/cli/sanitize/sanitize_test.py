@@ -8,15 +8,11 @@ import os
 import random
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 
 from command import CAPTURES, RPCRDMA, CommandTest, block, capture, option, pcap
 from rpc_bytes import call, gss, hyper, opaque, reply, words
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'capture'))
-# pylint: disable=wrong-import-position,wrong-import-order
 import cm
 import ngfile
 import roce

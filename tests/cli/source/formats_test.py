@@ -8,11 +8,7 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'tools'))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'capture'))
-# pylint: disable=wrong-import-position
 import command
 import ngfile
 import pcap

@@ -6,11 +6,8 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 import zlib
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'tools'))
-# pylint: disable=wrong-import-position
 import command
 import rewrap
 import tshark

@@ -5,13 +5,9 @@ import collections
 import json
 import os
 import struct
-import sys
 import unittest
 
 from command import CommandTest, capture
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'tools'))
-# pylint: disable=wrong-import-position
 import iwarp
 import pcap
 import roce
