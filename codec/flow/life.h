@@ -44,16 +44,16 @@ struct rpcrdma_life {
     uint32_t
         requests; /* how often the REQ, or a SYN that nothing answered, was sent; 0: not seen */
     enum rpcrdma_ended ended;
-    int ended_by;               /* the end that sent it; -1: not known */
-    uint16_t reject_reason;     /* CM REJ */
-    bool has_pending;           /* Calls were followed (sink.transaction) */
-    bool has_xid;               /* first_xid, last_xid are set */
-    uint32_t pending;           /* Calls without Reply when it ended */
-    uint32_t first_xid;         /* of the client's first Call, */
-    uint32_t last_xid;          /* and of its latest, sent at last_call_ns */
-    uint32_t unheard;           /* of `requests`: sent again after a REP, before any RTU */
-    uint32_t accepted_again;    /* how often the REP was sent again behind an RTU, which the server
-                                 * had not got, up to ... */
+    int ended_by;            /* the end that sent it; -1: not known */
+    uint16_t reject_reason;  /* CM REJ */
+    bool has_pending;        /* Calls were followed (sink.transaction) */
+    bool has_xid;            /* first_xid, last_xid are set */
+    uint32_t pending;        /* Calls without Reply when it ended */
+    uint32_t first_xid;      /* of the client's first Call, */
+    uint32_t last_xid;       /* and of its latest, sent at last_call_ns */
+    uint32_t unheard;        /* of `requests`: sent again after a REP, before any RTU */
+    uint32_t accepted_again; /* how often the REP was sent again behind an RTU, which the server
+                              * had not got, up to ... */
     bool has_down, has_mac;
     bool looked_back; /* for `previous`, at its set-up: it was known for RPC-over-RDMA then */
     bool given_up; /* a DREQ ended it, whose sender had sent something again and had no answer: what
@@ -61,6 +61,10 @@ struct rpcrdma_life {
     int64_t accepted_again_ns;  /* ... the last of these */
     uint64_t established_frame; /* REP, then RTU; MPA Reply. 0: not seen */
     int64_t established_ns;
+    /* iWARP: the SYN-ACK behind which the first MPA Request came, and when that passed; frame 0:
+     * not both were seen */
+    uint64_t opened_frame;
+    int64_t opened_ns, asked_ns;
     uint64_t ended_frame;
     int64_t ended_ns;
     /* TCP: the end in whose name the RST came went on to send: another one had sent that, such as a
@@ -72,7 +76,7 @@ struct rpcrdma_life {
      * of; 0: none. From the last that reached an end of that one to the set-up of this one, or to
      * its first Call where none of its set-up was captured. */
     uint32_t previous;
-    uint32_t next; /* and the one that took the place of this one */
+    uint32_t next;                  /* and the one that took the place of this one */
     int64_t down_since_ns, down_ns; /* has_down */
     uint8_t mac[6]; /* has_mac: where the client sent its REQ: the server's, or a router's */
 };

@@ -109,11 +109,41 @@ static void mpa_unanswered(struct report *r, const struct report_connection *c, 
              "capture");
 }
 
+/* Of iWARP: the SYN-ACK's time, where the MPA Request was the first packet that is told of. */
+static int64_t began_ns(const struct rpcrdma_connection *c)
+{
+    return c->life.opened_frame != 0 ? MIN(c->first_time_ns, c->life.opened_ns) : c->first_time_ns;
+}
+
+/* Which step of the set-up of iWARP took longest, where TCP's opening was captured. */
+static void tell_step(const struct rpcrdma_connection *c, struct report_cause *cause, char *how,
+                      size_t size)
+{
+    const struct rpcrdma_life *life = &c->life;
+    int64_t syn_ns = time_less(life->opened_ns, began_ns(c));
+    int64_t request_ns = time_less(life->asked_ns, life->opened_ns);
+    int64_t reply_ns = time_less(life->established_ns, life->asked_ns);
+
+    if (life->opened_frame == 0 || reply_ns >= MAX(syn_ns, request_ns)) {
+        g_strlcpy(how, "the server's Reply to the client's MPA Request came no sooner", size);
+    } else if (request_ns >= syn_ns) {
+        cause->frame = life->opened_frame;
+        snprintf(how, size, "the client's MPA Request passed %.1f s after TCP was open",
+                 report_seconds(request_ns));
+        snprintf(cause->against, sizeof(cause->against),
+                 "the client may have been slow to send it, or it was lost before the place of "
+                 "capture");
+    } else {
+        snprintf(how, size, "the server answered the client's SYN after %.1f s",
+                 report_seconds(syn_ns));
+    }
+}
+
 void causes_of_slow_set_up(struct report *r, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     const char *asked = c->pub.carrier == RPCRDMA_CARRIER_IWARP ? "SYN" : "REQ";
-    int64_t ns = time_less(life->established_ns, c->pub.first_time_ns);
+    int64_t ns = time_less(life->established_ns, began_ns(&c->pub));
     uint32_t heard = life->requests - life->unheard;
     struct report_cause *cause;
     char answers[120], how[200];
@@ -126,7 +156,12 @@ void causes_of_slow_set_up(struct report *r, const struct report_connection *c)
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->time_ns = ns;
     cause->frame = c->pub.first_frame;
-    report_cause_lasted(cause, REPORT_FAILED_ATTEMPTS, c->pub.first_time_ns, life->established_ns);
+    report_cause_lasted(cause, REPORT_FAILED_ATTEMPTS, began_ns(&c->pub), life->established_ns);
+    snprintf(cause->against, sizeof(cause->against), "%s",
+             life->unheard > 0
+                 ? "the client may have had them, and not have taken them"
+                 : "the server may have been slow to answer, or its answers were lost "
+                   "before the place of capture");
     if (life->unheard > 0)
         snprintf(answers, sizeof(answers),
                  "%u of these behind the server's REP, which did not reach the client",
@@ -137,16 +172,10 @@ void causes_of_slow_set_up(struct report *r, const struct report_connection *c)
         snprintf(answers, sizeof(answers), "and none of the first %u was answered",
                  (unsigned)heard - 1);
     if (life->requests == 1)
-        g_strlcpy(how, "the server's Reply to the client's MPA Request came no sooner",
-                  sizeof(how));
+        tell_step(&c->pub, cause, how, sizeof(how));
     else
         snprintf(how, sizeof(how), "the client sent its %s %u times, %s", asked,
                  (unsigned)life->requests, answers);
     snprintf(cause->text, sizeof(cause->text), "Connection %u took %.1f s to be set up: %s.",
              (unsigned)c->pub.number, report_seconds(ns), how);
-    snprintf(cause->against, sizeof(cause->against), "%s",
-             life->unheard > 0
-                 ? "the client may have had them, and not have taken them"
-                 : "the server may have been slow to answer, or its answers were lost "
-                   "before the place of capture");
 }

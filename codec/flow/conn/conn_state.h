@@ -33,7 +33,7 @@ enum {
     CONN_ADMISSION_EVENTS = RPCRDMA_BOUND(512, 6), /* per undecided connection */
     CONN_ADMISSION_BYTES = RPCRDMA_BOUND(1 << 20, 8192),
     CONN_AWAITING = 1 << 14, /* requests and XIDs that await an answer */
-    CONN_SYNS = 16,          /* SYNs that do; the latest */
+    CONN_SYNS = 16, /* SYNs that do, and TCP connections that await MPA's Request; the latest */
 };
 
 enum conn_class {
@@ -115,12 +115,17 @@ struct conn_awaiting {
     int64_t time_ns;
 };
 
-/* A SYN towards a service that was not answered yet. */
+/* A SYN towards a service, or the answer to one. */
 struct conn_syn {
     struct flow_path path;
     uint32_t seq;
     uint64_t first_frame;
     int64_t first_ns, last_ns;
+};
+
+struct conn_syns {
+    struct conn_syn syn[CONN_SYNS]; /* an unused one has first_frame 0 */
+    uint32_t n;
 };
 
 struct flow_conns {
@@ -146,8 +151,8 @@ struct flow_conns {
     struct heap_node *held, *due;         /* those that hold something back: see held.c */
     int64_t next_check_ns;                /* of those */
     uint32_t numbers, n_conns, n_closed;
-    struct conn_syn syn[CONN_SYNS]; /* an unused one has first_frame 0 */
-    uint32_t n_syns;
+    struct conn_syns syns;   /* not answered */
+    struct conn_syns opened; /* the answers, by the path of the SYN: no MPA Request followed yet */
     bool lacked_memory;
 };
 
@@ -234,10 +239,13 @@ struct flow_conn *conn_tcp_obstacle(struct flow_conns *conns, const struct rpcrd
 struct flow_conn *conn_tcp_setup(struct flow_conns *conns, const struct rpcrdma_op *op);
 
 /* syn.c. The SYN of the same ports and sequence number, else a new one in the oldest's place. */
-struct conn_syn *conn_syn_remember(struct flow_conns *conns, const struct rpcrdma_op *op);
+struct conn_syn *conn_syn_remember(struct conn_syns *syns, const struct flow_path *path,
+                                   const struct rpcrdma_op *op);
 /* Whether TCP's timer sent it once more: not the network, and not a second point of capture. */
-bool conn_syn_again(const struct flow_conns *conns, const struct rpcrdma_op *op);
-void conn_syn_forget(struct flow_conns *conns, const struct flow_path *path);
+bool conn_syn_again(const struct conn_syns *syns, const struct rpcrdma_op *op);
+/* NULL: not known. */
+struct conn_syn *conn_syn_find(struct conn_syns *syns, const struct flow_path *path);
+void conn_syn_forget(struct conn_syns *syns, const struct flow_path *path);
 
 /* properties.c */
 void conn_private_data(struct flow_conn *conn, int end, const struct rpcrdma_op *op);

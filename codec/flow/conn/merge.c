@@ -75,6 +75,9 @@ static void merge_set_up(struct rpcrdma_life *into, const struct rpcrdma_life *f
         memcpy(into->mac, from->mac, sizeof(into->mac));
         into->previous = from->previous;
         into->down_since_ns = from->down_since_ns;
+        into->opened_frame = from->opened_frame;
+        into->opened_ns = from->opened_ns;
+        into->asked_ns = from->asked_ns;
     }
     if (into->accepted_again == 0) {
         into->accepted_again = from->accepted_again;

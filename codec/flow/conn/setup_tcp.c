@@ -40,6 +40,27 @@ static struct flow_direction *tcp_direction(struct flow_conns *conns, const stru
     return dir;
 }
 
+/* No server waits so long for an MPA Request: TCP's opening was another one's, of the same ports.
+ */
+#define OPEN_NS INT64_C(60000000000)
+
+/* An MPA Request: when TCP was open for it. */
+static void opened_before(struct flow_conns *conns, const struct rpcrdma_op *op,
+                          struct rpcrdma_life *life)
+{
+    struct flow_path path = flow_path_of(op);
+    struct conn_syn *syn = conn_syn_find(&conns->opened, &path);
+
+    if (!syn)
+        return;
+    if (op->time_ns - syn->first_ns < OPEN_NS) {
+        life->opened_frame = syn->first_frame;
+        life->opened_ns = syn->first_ns;
+        life->asked_ns = op->time_ns;
+    }
+    conn_syn_forget(&conns->opened, &path);
+}
+
 static struct flow_conn *mpa(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     struct flow_direction *dir = tcp_direction(conns, op, op->kind == RPCRDMA_OP_CONNECT ? 1 : 0);
@@ -55,6 +76,8 @@ static struct flow_conn *mpa(struct flow_conns *conns, const struct rpcrdma_op *
     if (conn->pub.has_private_data[sender])
         conn_accept(conns, conn);
     conn->replayed |= (op->flags & RPCRDMA_OP_REPLAYED) != 0;
+    if (op->kind == RPCRDMA_OP_CONNECT)
+        opened_before(conns, op, &conn->pub.life);
     if (op->kind == RPCRDMA_OP_CONNECT && !conn->by_syn)
         conn->pub.life.requests++;
     conn->by_syn = false;
@@ -108,8 +131,9 @@ void flow_conn_deny_reset(struct flow_conn *conn, int from,
 /* An attempt that TCP makes again and again; MPA's Request may follow yet. */
 static struct flow_conn *asked(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
-    bool again = conn_syn_again(conns, op);
-    struct conn_syn *syn = conn_syn_remember(conns, op);
+    struct flow_path path = flow_path_of(op);
+    bool again = conn_syn_again(&conns->syns, op);
+    struct conn_syn *syn = conn_syn_remember(&conns->syns, &path, op);
     struct flow_direction *dir = again ? tcp_direction(conns, op, 1) : NULL;
     struct rpcrdma_connection *pub;
 
@@ -137,7 +161,9 @@ static void answered(struct flow_conns *conns, const struct rpcrdma_op *op)
     path.src = op->dst;
     path.dst = op->src;
     path.qpn = path.qpn << 16 | path.qpn >> 16;
-    conn_syn_forget(conns, &path);
+    conn_syn_forget(&conns->syns, &path);
+    if (port_of_service(conns, op->src_port, op->dst_port))
+        conn_syn_remember(&conns->opened, &path, op);
     dir = flow_direction_lookup(conns->streams, &path);
     if (dir && dir->conn && dir->conn->by_syn)
         dir->conn->pub.life.requests = 1;
@@ -185,7 +211,8 @@ struct flow_conn *conn_tcp_obstacle(struct flow_conns *conns, const struct rpcrd
         if (!port_of_service(conns, op->src_port, op->dst_port))
             return NULL;
     } else if (op->kind == RPCRDMA_OP_SYN) {
-        if (!port_of_service(conns, op->dst_port, op->src_port) || !conn_syn_again(conns, op))
+        if (!port_of_service(conns, op->dst_port, op->src_port) ||
+            !conn_syn_again(&conns->syns, op))
             return NULL;
     } else if (op->kind != RPCRDMA_OP_CONNECT && op->kind != RPCRDMA_OP_ACCEPT) {
         return NULL;

@@ -5,29 +5,34 @@
  * sections 2, 5.7. */
 #define AGAIN_NS INT64_C(200000000)
 
-static struct conn_syn *find(const struct flow_conns *conns, const struct flow_path *path)
+static const struct conn_syn *find(const struct conn_syns *syns, const struct flow_path *path)
 {
     for (uint32_t i = 0; i < CONN_SYNS; i++) {
-        const struct conn_syn *syn = &conns->syn[i];
+        const struct conn_syn *syn = &syns->syn[i];
 
         if (syn->first_frame != 0 && syn->path.qpn == path->qpn &&
             memcmp(&syn->path.src, &path->src, sizeof(path->src)) == 0 &&
             memcmp(&syn->path.dst, &path->dst, sizeof(path->dst)) == 0)
-            return (struct conn_syn *)syn;
+            return syn;
     }
     return NULL;
 }
 
-struct conn_syn *conn_syn_remember(struct flow_conns *conns, const struct rpcrdma_op *op)
+struct conn_syn *conn_syn_find(struct conn_syns *syns, const struct flow_path *path)
 {
-    struct flow_path path = flow_path_of(op);
-    struct conn_syn *syn = find(conns, &path);
+    return (struct conn_syn *)find(syns, path);
+}
+
+struct conn_syn *conn_syn_remember(struct conn_syns *syns, const struct flow_path *path,
+                                   const struct rpcrdma_op *op)
+{
+    struct conn_syn *syn = conn_syn_find(syns, path);
 
     if (syn && syn->seq == op->seq)
         return syn;
     if (!syn)
-        syn = &conns->syn[conns->n_syns++ % CONN_SYNS];
-    *syn = (struct conn_syn){.path = path,
+        syn = &syns->syn[syns->n++ % CONN_SYNS];
+    *syn = (struct conn_syn){.path = *path,
                              .seq = op->seq,
                              .first_frame = op->frame,
                              .first_ns = op->time_ns,
@@ -35,17 +40,17 @@ struct conn_syn *conn_syn_remember(struct flow_conns *conns, const struct rpcrdm
     return syn;
 }
 
-bool conn_syn_again(const struct flow_conns *conns, const struct rpcrdma_op *op)
+bool conn_syn_again(const struct conn_syns *syns, const struct rpcrdma_op *op)
 {
     struct flow_path path = flow_path_of(op);
-    const struct conn_syn *syn = find(conns, &path);
+    const struct conn_syn *syn = find(syns, &path);
 
     return syn && syn->seq == op->seq && op->time_ns - syn->last_ns >= AGAIN_NS;
 }
 
-void conn_syn_forget(struct flow_conns *conns, const struct flow_path *path)
+void conn_syn_forget(struct conn_syns *syns, const struct flow_path *path)
 {
-    struct conn_syn *syn = find(conns, path);
+    struct conn_syn *syn = conn_syn_find(syns, path);
 
     if (syn)
         syn->first_frame = 0;
