@@ -60,6 +60,12 @@ bool connection_unanswered(const struct rpcrdma_connection *c)
            (c->life.requests > 1 && c->life.ended == RPCRDMA_ENDED_NOT && unheard(c));
 }
 
+bool connection_awaits_answer(const struct rpcrdma_connection *c)
+{
+    return c->carrier != RPCRDMA_CARRIER_IWARP && c->life.requests == 1 &&
+           c->life.ended == RPCRDMA_ENDED_NOT && unheard(c);
+}
+
 const char *connection_state(const struct rpcrdma_connection *c)
 {
     switch (c->life.ended) {

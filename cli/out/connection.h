@@ -34,6 +34,8 @@ const char *connection_state(const struct rpcrdma_connection *c);
 bool connection_withdrawn(const struct rpcrdma_connection *c);
 /* An attempt that was withdrawn, or whose REQ was repeated and got no answer. */
 bool connection_unanswered(const struct rpcrdma_connection *c);
+/* An attempt whose REQ was sent once, and has no answer: it may come yet. */
+bool connection_awaits_answer(const struct rpcrdma_connection *c);
 /* Towards `end` something was sent again and again in the last *ns of the connection, longer than
  * any answer takes. */
 bool connection_silent(const struct rpcrdma_connection *c, int end, int64_t *ns);

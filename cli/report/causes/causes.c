@@ -116,7 +116,7 @@ enum report_keep report_judge(struct report *r, const struct report_connection *
         trouble->begun.replies + trouble->hung[0].rpcs + trouble->hung[1].rpcs > 0 ||
         silence[0].asked || silence[1].asked ||
         silence[0].transmissions + silence[1].transmissions > 0 || connection_unanswered(&c->pub) ||
-        report_refused(&c->pub) || report_broke_before(r, c))
+        connection_awaits_answer(&c->pub) || report_refused(&c->pub) || report_broke_before(r, c))
         return REPORT_KEEP_TELLING; /* if not by itself, of what became of another one */
     causes_of(r, c);
     return r->n_causes > 0 ? REPORT_KEEP_TELLING : REPORT_KEEP_RECENT;

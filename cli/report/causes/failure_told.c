@@ -102,13 +102,20 @@ void report_tell_silence(const struct report *r, const struct report_connection 
     }
 }
 
+bool report_attempt_unanswered(const struct report *r, const struct report_connection *c)
+{
+    return connection_unanswered(&c->pub) ||
+           (connection_awaits_answer(&c->pub) &&
+            time_less(report_now_ns(r), c->pub.first_time_ns) >= 5 * SECOND);
+}
+
 struct report_tried report_look_attempts(const struct report *r,
                                          const struct report_connection *last)
 {
     struct report_tried attempts = {.before = last, .heard = true};
     const struct report_connection *one;
 
-    while ((one = attempts.before) != NULL && connection_unanswered(&one->pub)) {
+    while ((one = attempts.before) != NULL && report_attempt_unanswered(r, one)) {
         attempts.n += 1 + one->attempts_between;
         attempts.first = one;
         attempts.heard &= one->pub.life.unheard == 0 && !one->unheard_between;

@@ -61,6 +61,9 @@ struct report_tried {
     uint64_t n;
     bool heard; /* false: the server answered, and the client asked again */
 };
+/* Nothing answered it, as `connection_unanswered`; or its REQ passed once, and nothing answered for
+ * longer than a client waits until it asks again (Linux: 4 s): the next ones came nowhere. */
+bool report_attempt_unanswered(const struct report *r, const struct report_connection *c);
 struct report_tried report_look_attempts(const struct report *r,
                                          const struct report_connection *last);
 /* They, and what became of them; `first`: the number of the first. */

@@ -45,11 +45,11 @@ static bool was_replaced(const struct report *r, const struct report_connection 
     uint32_t next = c->pub.life.next;
     const struct report_connection *one = report_numbered(r, next);
 
-    while (one && connection_unanswered(&one->pub) && next < one->pub.life.next) {
+    while (one && report_attempt_unanswered(r, one) && next < one->pub.life.next) {
         next = one->pub.life.next;
         one = report_numbered(r, next);
     }
-    return next != 0 && !(one && connection_unanswered(&one->pub));
+    return next != 0 && !(one && report_attempt_unanswered(r, one));
 }
 
 /* What was never answered was sent first then. */
@@ -71,19 +71,24 @@ static void tell_attempts(const struct report *r, const struct report_connection
 {
     int64_t since_ns = tried->first->pub.first_time_ns, last_ns = c->pub.last_time_ns;
     int64_t until_ns = MAX(report_now_ns(r), last_ns);
-    char told[200], later[64] = "";
+    const uint32_t again = c->pub.life.requests - 1;
+    char told[200], within[48] = "", later[64] = "", repeated[48] = "";
 
     cause->frame = tried->first->pub.first_frame;
     cause->time_ns = MAX(time_less(until_ns, since_ns), 0);
     report_cause_lasted(cause, REPORT_FAILED_ATTEMPTS, since_ns, until_ns);
     report_tell_attempts(tried, tried->first->pub.number, told, sizeof(told));
+    if (last_ns > since_ns)
+        snprintf(within, sizeof(within), " within %.1f s",
+                 report_seconds(time_less(last_ns, since_ns)));
     if (time_less(until_ns, last_ns) >= SECOND)
-        snprintf(later, sizeof(later), ", nor in the %.1f s until the capture ended",
-                 report_seconds(time_less(until_ns, last_ns)));
-    snprintf(cause->text, sizeof(cause->text),
-             "%s within %.1f s%s; the last was repeated %u time%s.%s", told,
-             report_seconds(MAX(time_less(last_ns, since_ns), 0)), later,
-             (unsigned)c->pub.life.requests - 1, plural(c->pub.life.requests - 1), others);
+        snprintf(later, sizeof(later), "%s in the %.1f s until the capture ended",
+                 within[0] ? ", nor" : "", report_seconds(time_less(until_ns, last_ns)));
+    if (again > 0)
+        snprintf(repeated, sizeof(repeated), "; the last was repeated %u time%s", (unsigned)again,
+                 plural(again));
+    snprintf(cause->text, sizeof(cause->text), "%s%s%s%s.%s", told, within, later, repeated,
+             others);
     snprintf(cause->against, sizeof(cause->against), "%s",
              tried->heard ? "the answers may take another way than the one that was captured"
                           : "the client may have had them, and not have taken them");
@@ -122,7 +127,7 @@ void causes_of_lost(struct report *r, const struct report_connection *c)
     int64_t since_ns;
 
     /* of attempts the last one tells: only what is before them goes through them */
-    if ((c->pub.life.next != 0 && connection_unanswered(&c->pub)) || was_replaced(r, c))
+    if ((c->pub.life.next != 0 && report_attempt_unanswered(r, c)) || was_replaced(r, c))
         return;
     tried = report_look_attempts(r, c);
     since_ns = tried.n > 0 ? tried.first->pub.first_time_ns : silent_since(c);

@@ -314,7 +314,7 @@ static void after_attempts(struct report *r, struct report_connection *c)
     struct report_connection *was = kept(r, c->pub.life.previous);
     bool refused = report_refused(&c->pub);
 
-    if (!refused && !connection_unanswered(&c->pub))
+    if (!refused && !connection_unanswered(&c->pub) && !connection_awaits_answer(&c->pub))
         return;
     c->attempt = 1;
     if (!was || was->attempt == 0 || was->keep != REPORT_KEEP_TELLING ||
