@@ -40,8 +40,7 @@ static struct flow_direction *tcp_direction(struct flow_conns *conns, const stru
     return dir;
 }
 
-/* No server waits so long for an MPA Request: TCP's opening was another one's, of the same ports.
- */
+/* No server waits so long for an MPA Request: TCP was opened for another one, of the same ports. */
 #define OPEN_NS INT64_C(60000000000)
 
 /* An MPA Request: when TCP was open for it. */
