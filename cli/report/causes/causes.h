@@ -142,6 +142,10 @@ void causes_of_one_way(struct report *r, bool told);
 /* path.c: what happened to its packets on the way */
 void causes_of_path(struct report *r, const struct report_connection *c);
 
+/* copied.c: packets that are there twice. Returns how many it has, each counted once where each is
+ * there twice. */
+uint64_t causes_of_copies(struct report *r, const struct report_connection *c);
+
 /* damaged.c: to packets of any connection, whose checksums are wrong */
 void causes_of_damage(struct report *r);
 

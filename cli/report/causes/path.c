@@ -438,30 +438,10 @@ static void reordered(struct report *r, const struct report_connection *c, uint6
 /* The network made copies, or took two ways. Few of them cost nothing. */
 static void copied_or_reordered(struct report *r, const struct report_connection *c)
 {
-    enum { FEW = 10 };
-    uint64_t packets = c->path[0].packets + c->path[1].packets;
-    uint64_t copies = c->path[0].duplicated + c->path[1].duplicated;
     uint64_t naks = c->path[0].late_naks + c->path[1].late_naks;
     uint64_t late = c->path[0].reordered + c->path[1].reordered;
-    struct report_cause *cause;
 
-    /* as of others, where it has few; what else came twice, did so twice */
-    if (report_twice(c) || (r->twice > 0 && copies * FEW >= packets)) {
-        packets /= 2;
-        copies -= c->pub.carrier == RPCRDMA_CARRIER_IWARP ? copies : MIN(packets, copies);
-    }
-    /* a packet that passes a bridge or a bond is captured at each, which the capture itself tells
-     */
-    if (copies * 1000 > packets && !r->several_places) {
-        cause = report_cause_add(r, CAUSE_DUPLICATED, CONFIDENCE_MEDIUM);
-        snprintf(cause->text, sizeof(cause->text),
-                 "Packets were duplicated: %" PRIu64 " of %" PRIu64
-                 " on connection %u came twice though nobody asked for them again.",
-                 copies, packets, (unsigned)c->pub.number);
-        snprintf(cause->against, sizeof(cause->against),
-                 "a capture of two interfaces at once has every packet twice");
-    }
-    if ((late + naks) * 1000 > packets)
+    if ((late + naks) * 1000 > causes_of_copies(r, c))
         reordered(r, c, late, naks);
 }
 

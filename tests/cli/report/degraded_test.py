@@ -133,6 +133,20 @@ class Degraded(CommandTest):
                 c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
         self.assertNotIn('delay', [one['cause'] for one in self.said(say)])
 
+    def test_one_direction_twice(self):
+        """A mirror of both directions of one port, and of one direction of another, has each packet of that direction twice. A network
+        makes copies of some."""
+        packets, linktype = pcap.read(capture())
+        for nth in (1, 10):
+            copies = [packet._replace(time_ns=packet.time_ns + 7000) for at, packet in enumerate(
+                packet for packet in packets if packet.data[26:30] == bytes((192, 168, 77, 1))) if at % nth == 0]
+            causes = self.report(sorted(packets + copies, key=lambda packet: packet.time_ns), linktype)['causes']
+            self.assertEqual({one['cause'] for one in causes}, {'duplicated'})
+            for cause in causes:
+                self.assertEqual(cause['confidence'], 'low' if nth == 1 else 'medium')
+                self.assertEqual('nearly each that was sent to the client' in cause['text'], nth == 1, cause)
+                self.assertEqual('a mirror of several ports' in cause['against'], nth == 1, cause)
+
     def test_more_than_the_limit(self):
         """The server's packets are captured for some time only. What is sent later counts as in flight, more than the limit: credits
         does not say how many were."""
