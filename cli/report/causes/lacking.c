@@ -3,26 +3,42 @@
  * Reply of a Call, its Ack, how the connection ended. What other connections show says so. */
 #include "report/causes/causes.h"
 
-static const char gaps[] =
-    "the capture lacks packets of other connections: a Reply may be missing, too";
+static const char gaps[] = "the capture lacks other packets: a Reply may be missing, too";
 static const char set_up[] =
     "another connection of these hosts began meanwhile, and its set-up is not in the capture, "
     "which lacks packets, then: a Reply may be missing, too";
+static const char no_acks[] =
+    "the capture has no Acks of what was sent there, of which nothing was sent again: it may lack "
+    "what the other end sent";
 
-/* Of the others, at least so many. */
-static uint64_t missing_elsewhere(const struct report *r, const struct report_connection *c)
+/* So many packets, at least, but for those that explain Calls of this connection. */
+static uint64_t missing(const struct report *r, const struct report_connection *c)
 {
+    const struct report_unanswered *own = c->trouble->unanswered;
+    uint64_t n = 0, explained = own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
     GHashTableIter each = report_each(r);
     const struct report_connection *other;
-    uint64_t n = 0;
 
     while ((other = report_next(&each)))
-        for (int end = 0; other != c && end < 2; end++)
+        for (int end = 0; end < 2; end++)
             n += other->has_path[end]
                      ? other->path[end].uncaptured -
                            MIN(other->path[end].uncaptured, other->path[end].lost_before)
                      : 0;
-    return n;
+    return n - MIN(n, explained);
+}
+
+/* Calls that nothing answers are sent again. */
+static bool acks_lack(const struct report *r, const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+    int server = report_server_end(&c->pub);
+    int64_t until_ns = life->ended == RPCRDMA_ENDED_NOT ? report_now_ns(r) : life->ended_ns;
+
+    return c->has_path[server] && !c->path[server].acknowledged &&
+           c->path[server].retransmitted == 0 && life->silence[server].transmissions == 0 &&
+           time_less(until_ns, c->trouble->unanswered[REPORT_FORWARD].since_ns) >=
+               (c->pub.carrier == RPCRDMA_CARRIER_IWARP ? REPORT_RESEND_TCP_NS : REPORT_RESEND_NS);
 }
 
 /* It began when this one, whose set-up was captured, had its last packet. */
@@ -48,10 +64,14 @@ const char *report_may_lack_replies(const struct report *r, const struct report_
         uint64_t left =
             own[i].calls - own[i].gone - MIN(own[i].explained, own[i].calls - own[i].gone);
 
-        if (left > own[i].behind)
+        if (left > own[i].behind - MIN(own[i].behind, own[i].unseen)) /* those are explained */
             return NULL;
         n += left;
     }
+    if (n == 0)
+        return NULL;
+    if (acks_lack(r, c))
+        return no_acks;
     /* of one Reply the Ack is missing, too */
-    return n == 0 ? NULL : missing_elsewhere(r, c) > n ? gaps : set_up_lacks(r, c) ? set_up : NULL;
+    return missing(r, c) > n ? gaps : set_up_lacks(r, c) ? set_up : NULL;
 }
