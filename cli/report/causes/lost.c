@@ -94,26 +94,42 @@ static void tell_attempts(const struct report *r, const struct report_connection
                           : "the client may have had them, and not have taken them");
 }
 
+/* What waits for an answer waits as long as there is a capture, if nothing ended the connection:
+ * its sender's timer has become long, or its host does not know where to send it any more. */
+static int64_t failed_until(const struct report *r, const struct report_connection *c)
+{
+    int64_t last_ns = c->pub.last_time_ns;
+
+    return c->pub.life.ended == RPCRDMA_ENDED_NOT && report_unanswered(c) > 0
+               ? MAX(report_now_ns(r), last_ns)
+               : last_ns;
+}
+
 /* An end stopped answering: `silent` tells which. */
-static void tell_lost(const struct report_connection *c, const char *silent, const char *others,
-                      struct report_cause *cause)
+static void tell_lost(const struct report_connection *c, int64_t until_ns, const char *silent,
+                      const char *others, struct report_cause *cause)
 {
     const struct report_unanswered *own = c->trouble->unanswered;
     uint64_t explained = own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
     uint64_t without = cause->rpcs - MIN(explained, cause->rpcs);
-    char calls[64] = "";
+    int64_t later_ns = time_less(until_ns, c->pub.last_time_ns);
+    char calls[64] = "", later[80] = "";
 
     cause->rpcs = without;
     cause->frame = c->pub.last_frame;
-    report_cause_lasted(cause, REPORT_FAILED_FOR_GOOD,
-                        time_less(c->pub.last_time_ns, cause->time_ns), c->pub.last_time_ns);
+    report_cause_lasted(cause, REPORT_FAILED_FOR_GOOD, time_less(until_ns, cause->time_ns),
+                        until_ns);
+    if (later_ns >= SECOND)
+        snprintf(later, sizeof(later), " Nothing passed on it in the last %.1f s of the capture.",
+                 report_seconds(later_ns));
     if (without > 0)
         snprintf(calls, sizeof(calls), " %" PRIu64 " Call%s had no Reply%s.", without,
                  plural(without),
                  own[REPORT_FORWARD].gone + own[REPORT_REVERSE].gone > 0 ? " that arrived" : "");
-    snprintf(cause->text, sizeof(cause->text), "Connection %u failed.%s%s%s%s",
+    snprintf(cause->text, sizeof(cause->text), "Connection %u failed.%s%s%s%s%s",
              (unsigned)c->pub.number, silent,
-             c->pub.life.ended == RPCRDMA_ENDED_NOT ? " Nothing closed it." : "", calls, others);
+             c->pub.life.ended == RPCRDMA_ENDED_NOT ? " Nothing closed it." : "", later, calls,
+             others);
     snprintf(cause->against, sizeof(cause->against),
              "its answers may have been lost, or not captured");
 }
@@ -124,13 +140,14 @@ void causes_of_lost(struct report *r, const struct report_connection *c)
     struct report_tried tried;
     struct report_cause *cause;
     struct report_beside by;
-    int64_t since_ns;
+    int64_t since_ns, until_ns;
 
     /* of attempts the last one tells: only what is before them goes through them */
     if ((c->pub.life.next != 0 && report_attempt_unanswered(r, c)) || was_replaced(r, c))
         return;
     tried = report_look_attempts(r, c);
     since_ns = tried.n > 0 ? tried.first->pub.first_time_ns : silent_since(c);
+    until_ns = failed_until(r, c);
     report_tell_silence(r, c, 0, silent, sizeof(silent));
     if (tried.n == 0 &&
         (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c) || report_end_told(c)))
@@ -141,9 +158,9 @@ void causes_of_lost(struct report *r, const struct report_connection *c)
         report_tell_silence(r, c, by.same + by.others, silent, sizeof(silent));
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->rpcs = report_unanswered(c);
-    cause->time_ns = MAX(c->pub.last_time_ns - since_ns, 0);
+    cause->time_ns = MAX(time_less(until_ns, since_ns), 0);
     if (tried.n > 0)
         tell_attempts(r, c, &tried, others, cause);
     else
-        tell_lost(c, silent, others, cause);
+        tell_lost(c, until_ns, silent, others, cause);
 }

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""report of a server that is gone: the client asks for another connection once, for then its host does not know the server's
-Ethernet address any more, and nothing more of it passes but requests for that."""
+"""report of a server that is gone: its client's host does not know its Ethernet address after a while, and nothing more passes
+than requests for that."""
 import unittest
 
 from conversation import ConversationTest, pass_by
 import cm
 import rule_talk
+import rules_iwarp
 
 SECOND = 10**9
 
@@ -22,6 +23,8 @@ def ask(c, number, accepted=False):
 
 
 class AskedOnce(ConversationTest):
+    """The client asks for another connection once."""
+
     def causes(self, silent_ns, asked=1, accepted=False):
         """The server answers nothing from a Call on. Another packet passes half of that time after each request to connect."""
         def talk(c, _):
@@ -69,6 +72,40 @@ class AskedOnce(ConversationTest):
         cause, = self.causes(100 * SECOND, asked=2, accepted=True)
         self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'high'), cause)
         self.assertIn('1 Call of it was retransmitted on connection 4, 214.0 s after the first sending.', cause['text'])
+
+
+class LeftOpen(ConversationTest):
+    """Nothing ends the connection: TCP's timer has become long, or the client's host asks by ARP."""
+
+    def causes(self, iwarp, answered):
+        def talk(c, _):
+            if iwarp:
+                rules_iwarp.over_iwarp(c)
+            for _ in range(5):
+                c.null()
+            xid = c.call(rule_talk.NULL)
+            c.packets.pop()
+            call = c.packets[-1]
+            for n in range(7):
+                c.clock.now += SECOND << n // 2
+                c.packets.append(call._replace(time_ns=c.clock.tick()))
+            pass_by(c, 400 * SECOND)
+            if answered:
+                c.reply(xid)
+        return self.report(talk)['causes']
+
+    def test_until_the_end(self):
+        """One cause, not a second one of Calls that had no Reply in all that time."""
+        for iwarp in (False, True):
+            cause, = self.causes(iwarp, False)
+            self.assertEqual(cause['cause'], 'connection-failed')
+            self.assertIn('one packet was sent to it 8 times. Nothing closed it. Nothing passed on it in the last 200.0 s of the '
+                          'capture. 1 Call had no Reply.', cause['text'])
+            self.assertAlmostEqual(cause['cost_ns'], 222 * SECOND, delta=SECOND / 10)
+
+    def test_answered(self):
+        for iwarp in (False, True):
+            self.assertNotIn('Nothing passed', str(self.causes(iwarp, True)))
 
 
 if __name__ == '__main__':
