@@ -247,6 +247,10 @@ struct report_trouble {
         int64_t own_ns, asked_ns; /* so far: for what was sent to it; and for what it asked for */
         struct report_periods when;
     } waits_lost[2];
+    struct report_still { /* TCP: each end, as what was sent to it again had arrived */
+        int64_t all_ns;   /* so far */
+        struct report_periods when;
+    } still[2];
     struct report_missed missed[2]; /* towards each end */
     struct report_refusal refusal;  /* the first */
     /* of RPCs of which nothing was sent again: the server took a second and more, while packets

@@ -140,6 +140,18 @@ static void note_waits(struct report_trouble *trouble, int end, int64_t now_ns,
     to->asked_ns = path->asked_waited_ns;
 }
 
+/* When an end of TCP stood still: what was sent to it meanwhile came again, and had arrived. */
+static void note_still(struct report_trouble *trouble, int end, const struct rpcrdma_path *path)
+{
+    struct report_still *still = &trouble->still[end];
+    int64_t ns = time_less(path->late_all_ns, still->all_ns);
+
+    if (ns > 0)
+        report_period_add(&still->when, &(struct report_period){time_less(path->late_until_ns, ns),
+                                                                path->late_until_ns, ns});
+    still->all_ns = path->late_all_ns;
+}
+
 /* Packets that were retransmitted, over time, and what is missing. Of TCP, at the next operation
  * that is complete. */
 void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path)
@@ -174,6 +186,8 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
     if (!path || path->retransmitted == 0)
         return;
     before = &report_trouble(tally)->resent_packets[end];
+    if (op->carrier == RPCRDMA_CARRIER_IWARP)
+        note_still(tally->trouble, end, path);
     if (path->retransmitted > *before) {
         if (r->timeline)
             report_bin_at(r, op->time_ns)->resent += path->retransmitted - *before;

@@ -335,14 +335,44 @@ static int64_t not_set_up_ns(const struct rpcrdma_transaction *t)
     return CLAMP(time_less(life->accepted_again_ns, arrived_ns), 0, t->phases.server_ns);
 }
 
-/* What it took while its adapter was silent, or before it could ask for data, is no time of the
- * server's. */
+static void add_span(struct report_periods *periods, int64_t since_ns, int64_t until_ns)
+{
+    if (until_ns > since_ns)
+        report_period_add(
+            periods, &(struct report_period){since_ns, until_ns, time_less(until_ns, since_ns)});
+}
+
+/* TCP sends nothing new to a client that stands still: what the server has for it meanwhile waits
+ * behind what it sent before. */
+static int64_t held_up_ns(const struct report_tally *tally, const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_connection *c = t->connection;
+    int64_t arrived_ns = time_plus(t->call_time_ns, t->phases.call_ns), shared_ns;
+    struct report_periods own = {0};
+
+    if (!tally || !tally->trouble || c->carrier != RPCRDMA_CARRIER_IWARP ||
+        transaction_is_callback(t))
+        return 0;
+    if (t->phases.has_data) {
+        add_span(&own, arrived_ns, time_less(t->rdma_last_ns, t->phases.data_ns));
+        add_span(&own, t->rdma_last_ns, t->reply_time_ns);
+    } else {
+        add_span(&own, arrived_ns, t->reply_time_ns);
+    }
+    shared_ns = report_periods_shared(&own, &tally->trouble->still[1 - report_server_end(c)].when);
+    return CLAMP(shared_ns, 0, t->phases.server_ns);
+}
+
+/* What it took while its adapter was silent, before it could ask for data, or while it could send
+ * nothing new, is no time of the server's. */
 static int64_t own_ns(struct report *r, const struct rpcrdma_transaction *t)
 {
     int64_t apart_ns = MAX(t->phases.server_waiting_ns, not_set_up_ns(t));
 
     if (t->phases.server_ns >= REPORT_OFTEN_NS && t->read_chunk_length > 0)
         apart_ns = MAX(apart_ns, report_behind_reads_ns(report_tally_of(r, t->connection), t));
+    if (t->phases.server_ns >= REPORT_OFTEN_NS)
+        apart_ns = MAX(apart_ns, held_up_ns(report_tally_of(r, t->connection), t));
     return t->phases.server_ns - apart_ns;
 }
 
@@ -363,7 +393,8 @@ static void note_slow_server(struct report *r, const struct rpcrdma_transaction 
 
     if (!trouble || t->phases.server_ns < SECOND)
         return;
-    ns = t->phases.server_ns - MAX(not_set_up_ns(t), report_behind_reads_ns(tally, t));
+    ns = MAX(not_set_up_ns(t), report_behind_reads_ns(tally, t));
+    ns = t->phases.server_ns - MAX(ns, held_up_ns(tally, t));
     if (ns < SECOND)
         return;
     if (has_train(t))

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of a client on iWARP whose machine stands still: TCP sends nothing new to it meanwhile, so that what the server has for it
+waits, and the server is not slow."""
+import struct
+import unittest
+
+from conversation import ConversationTest
+import rule_talk
+import rules_iwarp
+
+MS, SECOND = 10**6, 10**9
+
+
+class StoodStill(ConversationTest):
+    def causes(self, busy_ns=0, other_way=False):
+        """Of two Calls, the first is answered, and its Reply comes again three times, until the client says that it has all of
+        these; busy_ns behind that the second is answered. other_way: the server is busy first."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(30):
+                c.null()
+            if other_way:
+                slow = c.call(rule_talk.NULL)
+                c.clock.now += busy_ns
+                c.reply(slow)
+            xids = [c.call(rule_talk.NULL), c.call(rule_talk.NULL)]
+            begin = c.server.psn
+            c.reply(xids[0])
+            c.packets.pop()
+            reply = c.packets[-1]
+            for pause_ns in (250 * MS, 500 * MS, SECOND):
+                c.clock.now += pause_ns
+                c.packets.append(reply._replace(time_ns=c.clock.tick()))
+            c.clock.now += 1300 * MS
+            for ip_id in range(3):
+                c.talk.segment(c.client, options=struct.pack('>BBBBII', 1, 1, 5, 10, begin, c.server.psn), ip_id=ip_id + 1)
+            if not other_way:
+                c.clock.now += busy_ns
+            c.reply(xids[1])
+            for _ in range(30):
+                c.null()
+            c.talk.disconnect()
+        return {one['cause']: one for one in self.report(talk)['causes']}
+
+    def test_not_the_server(self):
+        causes = self.causes()
+        self.assertEqual(set(causes), {'stalled-end'}, causes)
+        self.assertIn('The client, or the way to it, stood still', causes['stalled-end']['text'])
+
+    def test_the_server_too(self):
+        """It takes seconds for another one, or goes on when the client is back: that time is the server's."""
+        for other_way in (False, True):
+            causes = self.causes(busy_ns=8 * SECOND, other_way=other_way)
+            self.assertEqual(set(causes), {'stalled-end', 'slow-server'}, causes)
+            self.assertAlmostEqual(causes['slow-server']['cost_ns'], 8 * SECOND, delta=SECOND / 5)
+
+
+if __name__ == '__main__':
+    unittest.main()
