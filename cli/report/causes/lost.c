@@ -134,6 +134,20 @@ static void tell_lost(const struct report_connection *c, int64_t until_ns, const
              "its answers may have been lost, or not captured");
 }
 
+/* A REQ that was sent once: the server answered a later one of the same hosts. */
+static bool answered_since(const struct report *r, const struct report_connection *c)
+{
+    GHashTableIter each = report_each(r);
+    const struct report_connection *other;
+    bool answered = false;
+
+    while (!answered && (other = report_next(&each)))
+        answered = other->pub.first_frame > c->pub.first_frame && report_same_hosts(other, c) &&
+                   (other->pub.life.established_frame != 0 || other->pub.messages > 0 ||
+                    report_refused(&other->pub));
+    return answered;
+}
+
 void causes_of_lost(struct report *r, const struct report_connection *c)
 {
     char silent[REPORT_SILENCE_ROOM], others[REPORT_BESIDE_ROOM] = "";
@@ -144,6 +158,8 @@ void causes_of_lost(struct report *r, const struct report_connection *c)
 
     /* of attempts the last one tells: only what is before them goes through them */
     if ((c->pub.life.next != 0 && report_attempt_unanswered(r, c)) || was_replaced(r, c))
+        return;
+    if (connection_awaits_answer(&c->pub) && answered_since(r, c))
         return;
     tried = report_look_attempts(r, c);
     since_ns = tried.n > 0 ? tried.first->pub.first_time_ns : silent_since(c);

@@ -67,6 +67,25 @@ class AskedOnce(ConversationTest):
         causes = self.causes(6 * SECOND)
         self.assertNotIn('attempt', str(causes))
 
+    def test_another_is_answered(self):
+        """A second later it refuses one that is not known to take the place of the first."""
+        def talk(c, _):
+            for _ in range(5):
+                c.null()
+            c.clock.now += SECOND // 10
+            c.talk.disconnect()
+            ask(c, 2)
+            c.clock.now += SECOND * 9 // 10
+            other = ask(c, 3)
+            c.clock.now += SECOND // 10
+            other.talk.datagram(other.server, cm.rej(0, other.talk.local_id, 8))
+            c.clock.now += SECOND // 10
+            last = c.beside(4)
+            for _ in range(8):
+                last.null()
+                c.clock.now += SECOND
+        self.assertNotIn('got no answer', str(self.report(talk)['causes']))
+
     def test_back(self):
         """It accepts another one in the end."""
         cause, = self.causes(100 * SECOND, asked=2, accepted=True)
