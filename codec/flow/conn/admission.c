@@ -180,11 +180,13 @@ void conn_give_up(struct flow_conns *conns, struct flow_conn *conn)
 enum flow_patience flow_admission_review(struct flow_conns *conns, struct flow_conn *conn)
 {
     const struct conn_holding *holding = conn->holding;
-    bool full = holding &&
-                (holding->count >= CONN_ADMISSION_EVENTS || holding->bytes >= CONN_ADMISSION_BYTES);
-    bool old = !TAILQ_EMPTY(&conn->admission) &&
-               conns->context->time_ns - holding->since_ns > FLOW_ADMISSION_NS;
+    bool full, old;
 
+    if (!holding)
+        return FLOW_PATIENCE_LEFT;
+    full = holding->count >= CONN_ADMISSION_EVENTS || holding->bytes >= CONN_ADMISSION_BYTES;
+    old = !TAILQ_EMPTY(&conn->admission) &&
+          conns->context->time_ns - holding->since_ns > FLOW_ADMISSION_NS;
     if (!full && !old)
         return FLOW_PATIENCE_LEFT;
     if (conn->waiting & FLOW_WAIT_CLASS) {

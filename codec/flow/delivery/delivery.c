@@ -337,9 +337,11 @@ int64_t flow_delivery_sent_ns(const struct flow_delivery *d)
 
 bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t *sent_ns)
 {
-    if (!d->copied || delivery_taps(d)->copied_frame != frame)
+    const struct two_taps *taps = delivery_taps(d);
+
+    if (!d->copied || !taps || taps->copied_frame != frame)
         return false;
-    *sent_ns = delivery_taps(d)->sent_ns_there;
+    *sent_ns = taps->sent_ns_there;
     return true;
 }
 

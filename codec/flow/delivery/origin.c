@@ -156,11 +156,14 @@ RPCRDMA_RARE bool origin_twice_anywhere(struct flow_memory *memory, struct flow_
     if (d->tap != 0) {
         const struct recent *r = recent_slot(d, now->seq);
 
+        struct two_taps *taps;
+
         if (!delivery_taps(d) && r->set && r->seq == now->seq && r->kind == now->kind &&
             r->id == now->id && r->tap != 0 && r->tap != d->tap)
             taps_begin(memory, d, r->tap);
-        if (delivery_taps(d) && taps_elsewhere(d, now)) {
-            delivery_taps(d)->copied_frame = frame;
+        taps = delivery_taps(d);
+        if (taps && taps_elsewhere(d, now)) {
+            taps->copied_frame = frame;
             return true;
         }
     }

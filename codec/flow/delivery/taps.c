@@ -83,7 +83,7 @@ static int index_of(struct two_taps *taps, uint8_t tap)
 
 void taps_first(struct flow_delivery *d, const struct recent *now)
 {
-    struct two_taps *taps = delivery_taps(d);
+    struct two_taps *taps = d->rare->taps;
     int i = index_of(taps, d->tap);
 
     if (i >= 0)
@@ -93,7 +93,7 @@ void taps_first(struct flow_delivery *d, const struct recent *now)
 
 void taps_again(struct flow_delivery *d, const struct recent *now)
 {
-    struct recent *r = slot(delivery_taps(d), now);
+    struct recent *r = slot(d->rare->taps, now);
 
     if (is(r, now))
         r->times++;
@@ -139,7 +139,7 @@ static void passed(struct two_taps *taps, int first, int64_t ns)
 
 bool taps_elsewhere(struct flow_delivery *d, const struct recent *now)
 {
-    struct two_taps *taps = delivery_taps(d);
+    struct two_taps *taps = d->rare->taps;
     struct recent *r = slot(taps, now);
     int first;
 
@@ -170,7 +170,7 @@ static struct arrival *arrival_of(const struct flow_delivery *d, const struct tr
 
 void taps_grow(struct flow_memory *memory, struct flow_delivery *d, uint32_t size)
 {
-    struct two_taps *taps = delivery_taps(d);
+    struct two_taps *taps = d->rare->taps;
     struct arrival *bigger = flow_alloc(memory, size * sizeof(*bigger));
 
     for (uint32_t i = 0; bigger && taps->size == d->size && i < d->count; i++)
@@ -183,7 +183,7 @@ void taps_grow(struct flow_memory *memory, struct flow_delivery *d, uint32_t siz
 void taps_arrived(struct flow_memory *memory, struct flow_delivery *d, const struct transmission *t,
                   uint64_t frame, int64_t time_ns)
 {
-    struct two_taps *taps = delivery_taps(d);
+    struct two_taps *taps = d->rare->taps;
     struct arrival *arrival;
 
     if (taps->size != d->size)
