@@ -6,6 +6,7 @@
 #include "check/check_options.h"
 #include "check/report.h"
 #include "check/tally.h"
+#include "check/twice.h"
 #include "common/complain.h"
 #include "common/plural.h"
 #include "filter/message_values.h"
@@ -349,6 +350,7 @@ static int look(struct check *check, const struct options *options, struct out *
                                      .connection = on_connection,
                                      .context = check,
                                      .without_findings = &pipeline.messages};
+    struct check_twice *twice = check_twice_join(&pipeline);
     enum check_format format = check->options.format;
     bool nothing;
     int status;
@@ -359,6 +361,9 @@ static int look(struct check *check, const struct options *options, struct out *
                            out, &pipeline.clock);
     check->pipeline = &pipeline;
     status = pipeline_run(&pipeline, &sink);
+    if (check->transport > 0 && !options->quiet)
+        check_twice_say(twice);
+    check_twice_free(twice);
     if (check->doubted > 0 && !options->quiet)
         complain("%s%s: %" PRIu64
                  " finding%s that depend%s on which direction was first %s left out",

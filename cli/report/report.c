@@ -19,7 +19,7 @@ static void join(struct pipeline *pipeline, struct report *report)
     pipeline->op_done_unusual = true; /* what report_op tells of is */
     pipeline->passes = report_passes;
     pipeline->passes_context = report;
-    /* until report_copies wants no more: Ethernet has no places */
+    /* until pipeline_copies wants no more: Ethernet has no places */
     pipeline->passes_unlike = false;
 }
 

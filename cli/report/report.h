@@ -224,7 +224,7 @@ struct report {
     GHashTable *opened;                    /* see collect/opened.h */
     struct report_read_alone *reads_alone; /* see collect/reads_alone.h; NULL: none yet */
     struct report_acked *acked;            /* see collect/acked.h */
-    struct report_copies *copies;          /* see collect/copies.h */
+    struct pipeline_copies *copies;        /* see pipeline/copies.h */
     guint attempts_counted; /* of those that gave way: causes count them all the same */
     uint32_t n_connections; /* that there are: the highest number */
     guint twice;            /* of those: each packet is in the capture twice, ... */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "out/address.h"
-#include "report/collect/copies.h"
+#include "pipeline/copies.h"
 
 #define DOUBTED_NS                                                                                 \
     INT64_C(1000000) /* waits for credits and for Acks are not told that are shorter */
@@ -132,11 +132,11 @@ static void doubt(const struct report *r, struct report_cause *cause)
 /* What is there twice seems to be sent again: nothing of that is known. */
 static void merged(struct report *r)
 {
-    struct report_copied copied;
+    struct pipeline_copied copied;
     struct report_cause *cause;
     GString *told;
 
-    if (!report_copies_judge(r->copies, &copied))
+    if (!pipeline_copies_judge(r->copies, &copied))
         return;
     told = g_string_new(NULL);
     take_back(r, by_copies, told);

@@ -33,7 +33,7 @@ struct report *report_new(struct pipeline *pipeline, size_t max_bytes)
     r->errors = g_hash_table_new_full(keyed_hash_string, g_str_equal, NULL, free_error);
     r->terminate_codes = g_hash_table_new(NULL, NULL);
     r->waits = report_waits_new();
-    r->copies = report_copies_new();
+    r->copies = pipeline_copies_new();
     report_keeping_begin(r, max_bytes);
     r->bin_ns = SECOND / 100;
     r->slow_ns = SECOND;
@@ -53,7 +53,7 @@ void report_free(struct report *r)
     g_hash_table_destroy(r->errors);
     g_hash_table_destroy(r->terminate_codes);
     report_waits_free(r->waits);
-    report_copies_free(r->copies);
+    pipeline_copies_free(r->copies);
     report_keeping_end(r);
     latency_clear(&r->latency);
     details_free(r->details);
@@ -109,7 +109,7 @@ void report_passes(void *context, const struct source_packet *one)
     struct report *r = context;
 
     if (!r->pipeline->passes_unlike)
-        r->pipeline->passes_unlike = !report_copies_look(r->copies, one);
+        r->pipeline->passes_unlike = !pipeline_copies_look(r->copies, one);
     r->place = packet->linktype == SLL2 && packet->caplen >= INTERFACE + 4
                    ? rpcrdma_get_be32(packet->data + INTERFACE)
                    : 0;
@@ -193,7 +193,7 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
             report_bin_at(r, op->time_ns)->resent += path->retransmitted - *before;
         report_note_loss(tally->trouble, end, op->time_ns);
         note_waits(tally->trouble, end, op->time_ns, path);
-        if (report_copies_again(r->copies))
+        if (pipeline_copies_again(r->copies))
             r->pipeline->passes_unlike = false;
     }
     *before = path->retransmitted;

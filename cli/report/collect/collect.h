@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "out/transaction.h"
-#include "report/collect/copies.h"
+#include "pipeline/copies.h"
 #include "report/report.h"
 
 /* slow.c: the slowest of all; and at which end it took long, if it did */

@@ -11,12 +11,24 @@ import roce
 SECOND = 10**9
 
 
+def with_id(packet, number):
+    """With another IP identification."""
+    data = packet.data[:18] + number.to_bytes(2, 'big') + packet.data[20:24] + bytes(2) + packet.data[26:]
+    return packet._replace(data=data[:24] + roce.checksum(data[14:34]).to_bytes(2, 'big') + data[26:])
+
+
+def others(packet, number):
+    """So many packets of another protocol behind it, a microsecond apart: to UDP port 9."""
+    return [packet._replace(time_ns=packet.time_ns + 1000 * (i + 1),
+                            data=packet.data[:36] + b'\0\x09' + packet.data[38:42] + i.to_bytes(4, 'big') + packet.data[46:])
+            for i in range(number)]
+
+
 def without_id(packet):
     """With an IP identification that does not count, as some hosts send where packets are not to be fragmented (RFC 6864)."""
     if packet.data[12:14] != b'\x08\0':
         return packet
-    data = packet.data[:18] + bytes(2) + packet.data[20:24] + bytes(2) + packet.data[26:]
-    return packet._replace(data=data[:24] + roce.checksum(data[14:34]).to_bytes(2, 'big') + data[26:])
+    return with_id(packet, 0)
 
 
 class Merged(CommandTest):
@@ -40,6 +52,33 @@ class Merged(CommandTest):
                 self.assertEqual((report['verdict'], cause['cause'], cause['confidence']), ('undecided', 'captured-twice', 'high'))
                 self.assertIn('twice, %.3f s apart' % (apart_ns / SECOND), cause['text'])
                 self.assertIn('lost-to-', cause['text'])
+
+    def test_merged_and_lost(self):
+        """What was sent again meanwhile has another identification, and comes again itself."""
+        packets, _ = pcap.read(capture('roce-nfs3-mini'))
+        ip = [one for one in packets if one.data[12:14] == b'\x08\0']
+        first = [with_id(one, 2 * number + 1) for number, one in enumerate(ip)]
+        again = [with_id(one._replace(time_ns=one.time_ns + SECOND // 100), 2 * number + 2) for number, one in enumerate(ip)]
+        report = self.report(sorted(first + again, key=lambda one: one.time_ns), SECOND * 35 // 100)
+        self.assertEqual([cause['cause'] for cause in report['causes']], ['captured-twice'])
+
+    def test_merged_late(self):
+        """More than the first 2048 packets pass before any comes again, and none is new then."""
+        packets, _ = pcap.read(capture('roce-nfs3-mini'))
+        report = self.report(packets + others(packets[-1], 2100), SECOND * 55 // 10)
+        self.assertEqual([cause['cause'] for cause in report['causes']], ['captured-twice'])
+
+    def test_check(self):
+        """What seems to be lost may be that: check says so on standard error, whatever the format; not without warnings of it."""
+        packets, _ = pcap.read(capture('roce-nfs3-mini'))
+        path = os.path.join(self.folder, 'merged.pcap')
+        self.report(packets, SECOND * 35 // 100)
+        for option in ('--json', '--format=tap'):
+            self.run_command('check', option, path, status=1, errors=1)
+            self.assertIn('nearly every packet is there twice, 0.350 s apart', self.stderr)
+            self.assertIn('Transport warnings may come from it', self.stderr)
+        self.run_command('check', '-q', path, status=1)
+        self.run_command('check', '--json', capture('roce-nfs3-mini'))
 
     def test_merged_tcp(self):
         """Segments are known by their IP identifications, and each counts once: where those do not count, the capture is what is wrong."""

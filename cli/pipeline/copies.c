@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/collect/copies.h"
+#include "pipeline/copies.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 enum {
     FIRST = 2048,        /* packets of which each is looked at; */
-    AGAIN = 64,          /* packets that are sent again make it look at */
+    AGAIN = 16,          /* packets that are sent again make it look at */
     MOST = 1 << 18,      /* so many more */
     BYTES = 64,          /* of the payload that a packet is known by */
     FEW_SEEN = 1 << 13,  /* that can be known again: 192 KiB; */
@@ -23,14 +23,16 @@ enum {
     ALONE_PART = 4       /* that may not come again */
 };
 
+static const uint32_t ID_STEP = 0x9e3779b1;
 static const int64_t APART_LEAST_NS = 1000000, SPREAD_NS = 2000000;
 
-struct report_copies {
+struct pipeline_copies {
     struct seen {
         uint64_t key;
         int64_t time_ns;
-        uint16_t id; /* IPv4's: what is sent again has another one, or none */
-    } * seen;        /* by key % places; the latest of each place */
+        uint32_t place; /* % places is where it stands: the latest of each place does */
+        uint16_t id;    /* IPv4's: what is sent again has another one, or none */
+    } * seen;
     size_t places;
     uint64_t left;               /* packets that it still wants */
     uint64_t again;              /* that were sent again, so far */
@@ -43,51 +45,60 @@ struct report_copies {
     bool any, several;           /* interfaces: copies are told by them */
 };
 
-static void let_go(struct report_copies *copies)
+static void let_go(struct pipeline_copies *copies)
 {
     g_clear_pointer(&copies->seen, g_free);
     g_clear_pointer(&copies->times, g_free);
     copies->places = 0;
 }
 
-static void begin(struct report_copies *copies, size_t places)
+/* What was seen before may come again yet. */
+static void begin(struct pipeline_copies *copies, size_t places)
 {
-    let_go(copies);
+    struct seen *before = copies->seen;
+
     copies->seen = g_new0(struct seen, places);
-    copies->times = g_new(int64_t, TIMES);
+    for (size_t i = 0; i < copies->places; i++)
+        if (before[i].key != 0)
+            copies->seen[before[i].place % places] = before[i];
+    g_free(before);
+    if (!copies->times)
+        copies->times = g_new(int64_t, TIMES);
     copies->places = places;
     copies->kept = copies->n = copies->forward = 0;
 }
 
-struct report_copies *report_copies_new(void)
+struct pipeline_copies *pipeline_copies_new(void)
 {
-    struct report_copies *copies = g_new0(struct report_copies, 1);
+    struct pipeline_copies *copies = g_new0(struct pipeline_copies, 1);
 
     copies->left = FIRST;
     begin(copies, FEW_SEEN);
     return copies;
 }
 
-void report_copies_free(struct report_copies *copies)
+void pipeline_copies_free(struct pipeline_copies *copies)
 {
     if (copies)
         let_go(copies);
     g_free(copies);
 }
 
-static void forget(struct report_copies *copies)
+static void forget(struct pipeline_copies *copies)
 {
     copies->kept = 0;
     for (size_t i = 0; i < copies->places; i++)
         copies->seen[i] = (struct seen){0};
 }
 
-static void note(struct report_copies *copies, const struct fingerprint *print, int64_t time_ns)
+static void note(struct pipeline_copies *copies, const struct fingerprint *print, int64_t time_ns)
 {
-    struct seen *seen = &copies->seen[print->low % copies->places];
+    /* what is sent again with another id is not to take the place of the one before */
+    uint32_t place = (uint32_t)print->low + print->id * ID_STEP;
+    struct seen *seen = &copies->seen[place % copies->places];
 
     if (seen->key != print->high || seen->id != print->id) {
-        *seen = (struct seen){print->high, time_ns, print->id};
+        *seen = (struct seen){print->high, time_ns, place, print->id};
         if (++copies->kept >= copies->places &&
             copies->n == 0) { /* they come again later than that many */
             copies->thinned++;
@@ -100,7 +111,7 @@ static void note(struct report_copies *copies, const struct fingerprint *print, 
     seen->key = 0;
 }
 
-bool report_copies_look(struct report_copies *copies, const struct source_packet *one)
+bool pipeline_copies_look(struct pipeline_copies *copies, const struct source_packet *one)
 {
     struct fingerprint print;
 
@@ -118,16 +129,16 @@ bool report_copies_look(struct report_copies *copies, const struct source_packet
         note(copies, &print, one->packet.time_ns);
     if (copies->n == TIMES || copies->several)
         copies->left = 0;
-    if (copies->left == 0 && (copies->n < TIMES_LEAST || copies->several))
+    if (copies->several)
         let_go(copies);
     return copies->left > 0;
 }
 
-bool report_copies_again(struct report_copies *copies)
+bool pipeline_copies_again(struct pipeline_copies *copies)
 {
     if (++copies->again != AGAIN || copies->n == TIMES || copies->several)
         return false;
-    if (copies->left == 0) { /* others passed since, as if it began with the next */
+    if (copies->left == 0) { /* others passed since: those that are alone count from the next on */
         begin(copies, SEEN);
         copies->any = false;
     }
@@ -144,7 +155,7 @@ static int by_length(const void *a, const void *b)
 
 /* They are no copies, which would have come again by now, nor copies of what was not looked at.
  * `last`: those that may come again yet. */
-static uint64_t alone(const struct report_copies *copies, int64_t apart_ns, uint64_t *last)
+static uint64_t alone(const struct pipeline_copies *copies, int64_t apart_ns, uint64_t *last)
 {
     int64_t from_ns = time_plus(copies->since_ns, apart_ns);
     int64_t until_ns = time_less(copies->latest_ns, time_plus(apart_ns, apart_ns / SPREAD_PART));
@@ -162,7 +173,7 @@ static uint64_t alone(const struct report_copies *copies, int64_t apart_ns, uint
     return n;
 }
 
-bool report_copies_judge(struct report_copies *copies, struct report_copied *copied)
+bool pipeline_copies_judge(struct pipeline_copies *copies, struct pipeline_copied *copied)
 {
     const uint64_t n = copies->n;
     uint64_t last;
@@ -172,8 +183,8 @@ bool report_copies_judge(struct report_copies *copies, struct report_copied *cop
         (n - copies->forward) * DIRECTION_PART < n)
         return false;
     qsort(copies->times, n, sizeof(copies->times[0]), by_length);
-    *copied =
-        (struct report_copied){n, alone(copies, copies->times[n / 2], &last), copies->times[n / 2]};
+    *copied = (struct pipeline_copied){n, alone(copies, copies->times[n / 2], &last),
+                                       copies->times[n / 2]};
     spread_ns = time_less(copies->times[n - 1 - n / 4], copies->times[n / 4]);
     return copied->apart_ns >= APART_LEAST_NS && copied->alone * ALONE_PART <= n &&
            last <= n * LAST_PART && spread_ns <= MAX(SPREAD_NS, copied->apart_ns / SPREAD_PART);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RPCRDMA_CLI_REPORT_COLLECT_COPIES_H
-#define RPCRDMA_CLI_REPORT_COLLECT_COPIES_H
+#ifndef RPCRDMA_CLI_PIPELINE_COPIES_H
+#define RPCRDMA_CLI_PIPELINE_COPIES_H
 
 /* Whether a capture has nearly every packet twice, always equally far apart: it is two that were
  * merged, of hosts whose clocks differ by that. Looked for in the first packets, and from the
@@ -11,21 +11,21 @@
 
 #include "source/source.h"
 
-struct report_copies;
+struct pipeline_copies;
 
-struct report_copies *report_copies_new(void);
-void report_copies_free(struct report_copies *copies);
+struct pipeline_copies *pipeline_copies_new(void);
+void pipeline_copies_free(struct pipeline_copies *copies);
 /* Each packet of the capture, while it wants any. False: it wants none any more. */
-bool report_copies_look(struct report_copies *copies, const struct source_packet *one);
+bool pipeline_copies_look(struct pipeline_copies *copies, const struct source_packet *one);
 /* Something was sent again. True: from now on it wants packets. */
-bool report_copies_again(struct report_copies *copies);
+bool pipeline_copies_again(struct pipeline_copies *copies);
 
-struct report_copied {
+struct pipeline_copied {
     uint64_t twice, alone; /* packets that came again, and that did not */
     int64_t apart_ns;
 };
 
 /* False: it is no such capture, or too little shows it. */
-bool report_copies_judge(struct report_copies *copies, struct report_copied *copied);
+bool pipeline_copies_judge(struct pipeline_copies *copies, struct pipeline_copied *copied);
 
 #endif
