@@ -238,6 +238,9 @@ struct report_trouble {
     int64_t offered_since_ns;
     uint64_t offers_cut;  /* likewise, of which it was not captured what they offer */
     uint64_t asked_frame; /* the first request for data of a Call, of which none came. 0: none */
+    /* bytes that the server asked for, and that did not come, of Calls without Reply of which
+     * others came */
+    uint64_t owed;
     uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
     uint64_t small_in_chunks;     /* messages of 4096 bytes or less, that did not go inline */

@@ -124,7 +124,8 @@ struct rpcrdma_transaction {
     uint64_t call_length, reply_length;         /* of the unreduced RPC messages; 0: not known */
     uint64_t read_chunk_length;                 /* bytes that RDMA moved, each counted once */
     uint64_t read_uncaptured;    /* that it moved besides, as requests and a Reply show; and the
-                                  * responses are not in the capture */
+                                  * responses are not in the capture. Without a Reply: that were
+                                  * asked for, and did not pass */
     uint64_t write_chunk_length; /* as the Reply says, without one what was seen */
     uint64_t reply_chunk_length;
     uint64_t write_chunk_room; /* bytes that the Call's Write chunks offer; with a Reply 0 */

@@ -230,7 +230,8 @@ void causes_of_left(struct report *r, const struct report_connection *c)
         report_server_was_down(r, c))
         return;
     tried = report_look_attempts(r, report_numbered(r, life->previous));
-    if (told_otherwise(r, c, &tried, &restart))
+    if (told_otherwise(r, c, &tried, &restart) ||
+        (tried.n == 0 && tried.before && causes_of_stopped_client(r, tried.before, c)))
         return;
     add_left(r, c, &tried);
     if (restart.stale > 0)

@@ -36,6 +36,11 @@ void causes_of_overtaken(struct report *r, const struct report_connection *c);
 /* left.c: it takes the place of another one, and no Call was seen on both. */
 void causes_of_left(struct report *r, const struct report_connection *c);
 
+/* stopped.c: likewise, as the client was restarted in the middle of its data: adds the cause, and
+ * there is no other one. */
+bool causes_of_stopped_client(struct report *r, const struct report_connection *was,
+                              const struct report_connection *c);
+
 /* left_half.c: likewise, of the client's packets alone. */
 void causes_of_left_half(struct report *r, const struct report_connection *c);
 

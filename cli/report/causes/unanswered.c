@@ -99,16 +99,30 @@ static bool told_as_failed(const struct report *r, const struct report_connectio
     return told;
 }
 
+/* Nothing ended it, and this one took its place behind all of it: nobody waited any more. NULL:
+ * none did, or it is not kept. */
+static const struct report_connection *replaced_by(const struct report *r,
+                                                   const struct report_connection *c)
+{
+    const struct report_connection *next = report_numbered(r, c->pub.life.next);
+
+    return next && next->pub.life.has_down && c->pub.last_time_ns <= next->pub.first_time_ns ? next
+                                                                                             : NULL;
+}
+
 static void never_answered(struct report *r, const struct report_connection *c, int direction)
 {
     const struct report_unanswered *own = &c->trouble->unanswered[direction];
     /* what was under way when the capture ended is not late */
     bool open = c->pub.life.ended == RPCRDMA_ENDED_NOT;
-    int64_t until_ns = open ? report_now_ns(r) : c->pub.life.ended_ns;
+    const struct report_connection *next = open ? replaced_by(r, c) : NULL;
+    int64_t until_ns = next   ? next->pub.first_time_ns
+                       : open ? report_now_ns(r)
+                              : c->pub.life.ended_ns;
     uint64_t n = open ? own->late : own->calls - own->gone;
     const char *lacks = report_may_lack_replies(r, c);
     struct report_cause *cause;
-    char silent[80] = "", waited[80] = "", had[64] = "";
+    char silent[80] = "", waited[80] = "", had[64] = "", until[48] = "the connection ended";
 
     n -= MIN(own->explained, n);
     if (n == 0 || report_sent_again(r, c) || report_one_way(c) ||
@@ -122,14 +136,17 @@ static void never_answered(struct report *r, const struct report_connection *c, 
         cause->since_ns = own->since_ns;
         cause->until_ns = time_plus(own->since_ns, cause->time_ns);
     }
+    if (next)
+        snprintf(until, sizeof(until), "connection %u took its place", (unsigned)next->pub.number);
+    else if (open)
+        snprintf(until, sizeof(until), "the capture ended");
     if (cause->time_ns >= SECOND)
-        snprintf(waited, sizeof(waited), ": %.1f s passed%s until the %s ended",
-                 report_seconds(cause->time_ns), n == 1 ? "" : " since the first",
-                 open ? "capture" : "connection");
+        snprintf(waited, sizeof(waited), ": %.1f s passed%s until %s",
+                 report_seconds(cause->time_ns), n == 1 ? "" : " since the first", until);
     if (own->explained == 0 && own->held == own->calls && n == own->calls)
         snprintf(had, sizeof(had), " The %s's host acknowledged %s.",
                  direction == REPORT_REVERSE ? "client" : "server", n == 1 ? "it" : "them");
-    if (!c->pub.closed && report_silent_ns(r) >= REPORT_SILENT_NS)
+    if (!c->pub.closed && !next && report_silent_ns(r) >= REPORT_SILENT_NS)
         snprintf(silent, sizeof(silent),
                  ", and nothing was captured any more for the last %.1f s of the capture",
                  report_seconds(report_silent_ns(r)));
@@ -149,7 +166,7 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     snprintf(cause->against, sizeof(cause->against), "%s",
              lacks           ? lacks
              : c->pub.closed ? "the connection was closed by its ends: they may have given up"
-             : silent[0] || cause->time_ns >= LONG_NS
+             : silent[0] || next || cause->time_ns >= LONG_NS
                  ? not_captured
                  : "the capture may have ended before the Reply");
 }
@@ -248,12 +265,19 @@ static int64_t begins_ns(const struct report_cause *cause)
         .since_ns;
 }
 
+/* It failed, or its client was restarted when nothing had ended it. */
+static bool was_lost(const struct report_cause *one, const struct report_connection *c)
+{
+    return (one->id == CAUSE_CONNECTION_FAILED && one->how == REPORT_FAILED_PATH) ||
+           (one->id == CAUSE_CLIENT_RESTARTED && c->pub.life.ended == RPCRDMA_ENDED_NOT);
+}
+
 /* Another connection took the place of theirs, behind a silence that has all of their time. */
 static bool is_failure_of(const struct report_cause *one, const struct report_cause *cause)
 {
     int64_t since_ns = begins_ns(cause);
 
-    return one->id == CAUSE_CONNECTION_FAILED && one->how == REPORT_FAILED_PATH && one->of &&
+    return was_lost(one, cause->of) && one->of &&
            one->of->pub.life.previous == cause->of->pub.number &&
            time_less(one->since_ns, since_ns) < SECOND &&
            time_less(time_plus(since_ns, cause->time_ns), one->until_ns) < SECOND;

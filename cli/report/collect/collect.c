@@ -226,8 +226,8 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     r->answered += t->call_frame != 0 && t->reply_frame != 0 && !report_has_no_reply(t);
     r->resent += t->retransmitted;
     r->incomplete += !t->complete && !t->error && t->reply_frame != 0 && t->call_frame != 0;
-    if (t->read_uncaptured > 0 && t->connection->carrier != RPCRDMA_CARRIER_IWARP &&
-        r->reads_uncaptured++ == 0)
+    if (t->read_uncaptured > 0 && t->reply_frame != 0 &&
+        t->connection->carrier != RPCRDMA_CARRIER_IWARP && r->reads_uncaptured++ == 0)
         r->reads_uncaptured_frame = t->reply_frame;
     if (t->has_latency)
         latency_add(&r->latency, t->latency_ns);

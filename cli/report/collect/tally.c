@@ -296,6 +296,14 @@ static void note_offered(struct report_tally *tally, const struct rpcrdma_transa
     trouble->offered = MAX(trouble->offered, (uint32_t)MIN(t->write_chunk_room, UINT32_MAX));
 }
 
+/* The data that the server asked for came in part. */
+static void note_owed(struct report_tally *tally, const struct rpcrdma_transaction *t)
+{
+    if (t->call_frame != 0 && t->reply_frame == 0 && !t->reverse && t->read_chunk_length > 0 &&
+        t->read_uncaptured > 0)
+        report_trouble(tally)->owed += t->read_uncaptured;
+}
+
 /* The server works on such a Call: it asked for its data. */
 static void note_asked(struct report_tally *tally, const struct rpcrdma_transaction *t)
 {
@@ -364,6 +372,7 @@ void report_note_connection(struct report *r, const struct rpcrdma_transaction *
     note_moved(tally, t);
     note_offered(tally, t);
     note_asked(tally, t);
+    note_owed(tally, t);
     note_no_call(r, tally, t);
     note_answered(r, tally, t);
     note_unanswered(r, tally, t);

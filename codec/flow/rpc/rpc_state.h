@@ -168,7 +168,7 @@ static inline bool rpc_offers_cut(const struct rpc_transaction *t)
 }
 
 /* Once it has its Reply, which its Responder sends when it has all that it asked for: bytes whose
- * responses are not in the capture. */
+ * responses are not in the capture. Before: that it waits for. */
 static inline uint64_t rpc_read_uncaptured(const struct rpc_transaction *t)
 {
     return t->asked < t->pending ? t->asked : t->pending;

@@ -336,7 +336,7 @@ static void conclude(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     pub->reads_known = pub->offers_known && reads_known(t);
     pub->returns_known =
         pub->reply_frame != 0 ? !t->reply_cut : pub->offers_known && writes_known(t);
-    if (pub->reply_frame != 0 && !pub->error)
+    if (!pub->error)
         pub->read_uncaptured = rpc_read_uncaptured(t);
     pub->has_latency = t->has_call && pub->reply_frame != 0;
     pub->latency_ns = pub->has_latency ? pub->reply_time_ns - pub->call_time_ns : 0;
