@@ -122,7 +122,7 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     uint64_t n = open ? own->late : own->calls - own->gone;
     const char *lacks = report_may_lack_replies(r, c);
     struct report_cause *cause;
-    char silent[80] = "", waited[80] = "", had[64] = "", until[48] = "the connection ended";
+    char silent[80] = "", waited[128] = "", had[64] = "", until[48] = "the connection ended";
 
     n -= MIN(own->explained, n);
     if (n == 0 || report_sent_again(r, c) || report_one_way(c) ||

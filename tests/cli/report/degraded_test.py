@@ -111,8 +111,10 @@ class Degraded(CommandTest):
                 for _ in range(5):
                     c.clock.now += SECOND
                     self.answered(other)
-            cause, = [one for one in self.said(say) if one['cause'] == 'unanswered']
-            self.assertEqual(cause['confidence'], 'medium' if set_up else 'low', cause)
+            cause, = self.said(say)
+            self.assertEqual((cause['cause'], cause['confidence']),
+                             ('connection-failed', 'medium') if set_up else ('unanswered', 'low'), cause)
+            self.assertEqual('1 Call on connection 1 was never answered' in cause['text'], set_up, cause)
             self.assertEqual('its set-up is not in the capture' in cause['against'], not set_up, cause)
 
     def test_no_acks(self):
