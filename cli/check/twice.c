@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check/twice.h"
 
-#include <inttypes.h>
-
 #include <glib.h>
 
 #include "common/complain.h"
@@ -65,13 +63,12 @@ void check_twice_free(struct check_twice *twice)
 void check_twice_say(struct check_twice *twice)
 {
     const struct options *options = twice->pipeline->options;
-    struct pipeline_copied copied;
+    int64_t apart_ns = pipeline_copies_judge(twice->copies);
 
-    if (pipeline_copies_judge(twice->copies, &copied))
-        complain("%s%s: nearly every packet is there twice, %.3f s apart (%" PRIu64 " of %" PRIu64
-                 " that were compared came again): two captures were merged, of hosts whose clocks "
-                 "differ by that. Transport warnings may come from it; give both captures as two "
-                 "files",
-                 options_said(options), options_and_others(options), (double)copied.apart_ns / 1e9,
-                 copied.twice, copied.twice + copied.alone);
+    if (apart_ns != 0)
+        complain(
+            "%s%s: nearly every packet is there twice, %.3f s apart: two captures were merged, "
+            "of hosts whose clocks differ by that. Transport warnings may come from it; give "
+            "both captures as two files",
+            options_said(options), options_and_others(options), (double)apart_ns / 1e9);
 }

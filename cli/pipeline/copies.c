@@ -173,19 +173,21 @@ static uint64_t alone(const struct pipeline_copies *copies, int64_t apart_ns, ui
     return n;
 }
 
-bool pipeline_copies_judge(struct pipeline_copies *copies, struct pipeline_copied *copied)
+int64_t pipeline_copies_judge(struct pipeline_copies *copies)
 {
     const uint64_t n = copies->n;
-    uint64_t last;
-    int64_t spread_ns;
+    uint64_t last, once;
+    int64_t spread_ns, apart_ns;
 
     if (n < TIMES_LEAST || copies->several || copies->forward * DIRECTION_PART < n ||
         (n - copies->forward) * DIRECTION_PART < n)
-        return false;
+        return 0;
     qsort(copies->times, n, sizeof(copies->times[0]), by_length);
-    *copied = (struct pipeline_copied){n, alone(copies, copies->times[n / 2], &last),
-                                       copies->times[n / 2]};
+    apart_ns = copies->times[n / 2];
+    once = alone(copies, apart_ns, &last);
     spread_ns = time_less(copies->times[n - 1 - n / 4], copies->times[n / 4]);
-    return copied->apart_ns >= APART_LEAST_NS && copied->alone * ALONE_PART <= n &&
-           last <= n * LAST_PART && spread_ns <= MAX(SPREAD_NS, copied->apart_ns / SPREAD_PART);
+    return apart_ns >= APART_LEAST_NS && once * ALONE_PART <= n && last <= n * LAST_PART &&
+                   spread_ns <= MAX(SPREAD_NS, apart_ns / SPREAD_PART)
+               ? apart_ns
+               : 0;
 }

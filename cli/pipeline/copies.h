@@ -20,12 +20,7 @@ bool pipeline_copies_look(struct pipeline_copies *copies, const struct source_pa
 /* Something was sent again. True: from now on it wants packets. */
 bool pipeline_copies_again(struct pipeline_copies *copies);
 
-struct pipeline_copied {
-    uint64_t twice, alone; /* packets that came again, and that did not */
-    int64_t apart_ns;
-};
-
-/* False: it is no such capture, or too little shows it. */
-bool pipeline_copies_judge(struct pipeline_copies *copies, struct pipeline_copied *copied);
+/* How far apart, ns; 0: it is no such capture, or too little shows it. */
+int64_t pipeline_copies_judge(struct pipeline_copies *copies);
 
 #endif

@@ -3,7 +3,6 @@
  * captured both, and what they captured was merged. */
 #include "report/causes/causes.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "out/address.h"
@@ -132,11 +131,11 @@ static void doubt(const struct report *r, struct report_cause *cause)
 /* What is there twice seems to be sent again: nothing of that is known. */
 static void merged(struct report *r)
 {
-    struct pipeline_copied copied;
+    int64_t apart_ns = pipeline_copies_judge(r->copies);
     struct report_cause *cause;
     GString *told;
 
-    if (!pipeline_copies_judge(r->copies, &copied))
+    if (apart_ns == 0)
         return;
     told = g_string_new(NULL);
     take_back(r, by_copies, told);
@@ -146,11 +145,12 @@ static void merged(struct report *r)
         snprintf(
             cause->text, sizeof(cause->text),
             "The capture has nearly every packet twice, %.3f s apart: two captures were merged, of "
-            "hosts whose clocks differ by that (%" PRIu64 " of %" PRIu64
-            " that were compared came again). What was sent again, lost or slow is not "
-            "known, and not told for that: %s. Give both captures to report as two files, "
-            "which corrects their clocks.",
-            (double)copied.apart_ns / 1e9, copied.twice, copied.twice + copied.alone, told->str);
+            "hosts whose clocks differ by that. What was sent again, lost or slow is not known, "
+            "and "
+            "not told for that: %s. Give both captures to report as two files, which corrects "
+            "their "
+            "clocks.",
+            (double)apart_ns / 1e9, told->str);
     }
     g_string_free(told, TRUE);
 }
