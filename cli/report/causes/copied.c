@@ -34,8 +34,7 @@ uint64_t causes_of_copies(struct report *r, const struct report_connection *c)
         packets /= 2;
         copies -= c->pub.carrier == RPCRDMA_CARRIER_IWARP ? copies : MIN(packets, copies);
     }
-    /* a packet that passes a bridge or a bond is captured at each, which the capture itself tells
-     */
+    /* what passes a bridge or a bond is captured at each, which the capture itself tells */
     if (copies * 1000 <= packets || r->several_places)
         return packets;
     cause = report_cause_add(r, CAUSE_DUPLICATED, end < 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);

@@ -117,8 +117,8 @@ static void sent_once_more(struct flow_delivery *d, struct transmission *t,
     if (!t->delivered || t->read || gap || delivery_acked_ahead(d, t, op->time_ns)) {
         t->last_frame = TRANSMISSION_FRAME(op->frame);
         t->last_ns = op->time_ns;
-        if (delivery_taps(
-                d)) /* what passed both places was lost behind them, or something before it was */
+        /* what passed both places was lost behind them, or something before it was */
+        if (delivery_taps(d))
             taps_forget(d, t);
     }
 }
