@@ -40,6 +40,9 @@ bool connection_awaits_answer(const struct rpcrdma_connection *c);
  * any answer takes. */
 bool connection_silent(const struct rpcrdma_connection *c, int end, int64_t *ns);
 
+/* How long its latest RNR Nak asked the sender to wait (IBTA volume 1 table 46). */
+int64_t connection_rnr_timer_ns(const struct rpcrdma_path *path);
+
 /* "disconnect", "rst", ...: how it ended. "psn_sequence", "rnr", ...: of a Nak. The words of JSON.
  */
 const char *connection_ended(enum rpcrdma_ended ended);

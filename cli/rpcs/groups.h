@@ -36,11 +36,11 @@ struct group {
     char *apart;      /* what tells a file from others with its name; NULL: nothing is needed */
     int64_t interval; /* number, from 0 */
     bool begun;
-    bool reverse;                    /* all are from server to client */
+    bool reverse;                                          /* all are from server to client */
     bool call_known, reply_known, read_known, write_known; /* its bytes: of an RPC at least */
-    bool unnamed; /* some may be of another operation: their Call was cut, or not captured */
-    int64_t time_ns;                 /* of the first */
-    uint32_t connection;             /* that all are of; 0: several */
+    bool unnamed;        /* some may be of another operation: their Call was cut, or not captured */
+    int64_t time_ns;     /* of the first */
+    uint32_t connection; /* that all are of; 0: several */
     struct rpcrdma_address src, dst; /* client and server; family NONE: several */
     uint64_t calls;                  /* sendings; a transaction is one of them */
     uint64_t retransmitted, unanswered, no_call, incomplete;
@@ -142,12 +142,13 @@ struct group *groups_add(struct groups *groups, const struct rpc *rpc);
 /* The same of an RPC that goes to groups of several kinds: its share is made once. */
 void groups_share_of(const struct rpc *rpc, struct groups_share *share);
 struct group *groups_add_share(struct groups *groups, const struct groups_share *share);
+/* Its group, without adding it; "(others)" beyond the bounds. */
+struct group *groups_find(struct groups *groups, const struct groups_share *share);
 /* Files that were counted twice, as their handles were learned later, become one: at the end. */
 void groups_settle(struct groups *groups, struct nfs_paths *paths);
 /* Adds the RPCs of another group. */
 void group_merge(struct group *into, const struct group *from);
-/* Of the times that go into latency_ns. */
-/* has_call, has_reply: of one of them it is known. */
+/* Of the times that go into latency_ns. has_call, has_reply: of one of them it is known. */
 void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *one);
 /* Of two captures, side by side; NULL: that one has none. */
 struct groups_pair {
