@@ -199,8 +199,8 @@ static void say_hidden(const struct check *check, const struct pipeline *pipelin
                                                    : ", see -n (--fail-on note)");
 }
 
-/* Silence could also mean that nothing was looked at. */
-static void say_clean(const struct check *check, const struct pipeline *pipeline)
+/* Silence could also mean that nothing was looked at. partly: not all input could be read. */
+static void say_clean(const struct check *check, const struct pipeline *pipeline, bool partly)
 {
     bool shown = check->options.least == RPCRDMA_NOTE,
          fails = check->options.fail_on == RPCRDMA_NOTE;
@@ -215,10 +215,11 @@ static void say_clean(const struct check *check, const struct pipeline *pipeline
     if (check->notes > 0 && (!shown || fails))
         snprintf(notes, sizeof(notes), "; %" PRIu64 " note%s%s%s", check->notes,
                  plural(check->notes), shown ? "" : ", see -n", fails ? " (--fail-on note)" : "");
-    complain("%s%s: no protocol violations%s in %" PRIu64 " message%s%s%s%s",
+    complain("%s%s: no protocol violations%s in %" PRIu64 " message%s%s%s%s%s",
              options_said(pipeline->options), options_and_others(pipeline->options),
              check->options.filter ? " that --where asks for" : "", pipeline->messages,
-             plural(pipeline->messages), transport, capture, notes);
+             plural(pipeline->messages), partly ? " that could be read" : "", transport, capture,
+             notes);
 }
 
 /* The last object, where there is no other. */
@@ -353,14 +354,14 @@ static int look(struct check *check, const struct options *options, struct out *
     struct check_twice *twice = check_twice_join(&pipeline);
     enum check_format format = check->options.format;
     bool nothing;
-    int status;
+    int status, read;
 
     check->view = view_new(format == CHECK_JSON ? &view_json
                            : options->verbose   ? &view_tree
                                                 : &view_text,
                            out, &pipeline.clock);
     check->pipeline = &pipeline;
-    status = pipeline_run(&pipeline, &sink);
+    status = read = pipeline_run(&pipeline, &sink);
     if (check->transport > 0 && !options->quiet)
         check_twice_say(twice);
     check_twice_free(twice);
@@ -378,9 +379,9 @@ static int look(struct check *check, const struct options *options, struct out *
     if (status == EXIT_DONE && format == CHECK_JSON && !check->options.summary && check->shown == 0)
         put_counts(check, &pipeline, out);
     status = end_output(out, status);
-    if (status == EXIT_DONE && check->broken == 0 && pipeline.found && format == CHECK_TEXT &&
-        !options->quiet)
-        say_clean(check, &pipeline);
+    if (status == read && (read == EXIT_DONE || pipeline.messages > 0) && check->broken == 0 &&
+        pipeline.found && format == CHECK_TEXT && !options->quiet)
+        say_clean(check, &pipeline, read == EXIT_UNUSABLE);
     else if (status == EXIT_DONE && !options->quiet)
         say_hidden(check, &pipeline);
     if (status == EXIT_DONE && nothing)

@@ -383,6 +383,20 @@ class Severities(command.CommandTest):
         self.assertEqual([one['rule'] for one in row['rules']], ['connection-rejected'])
         self.assertEqual(row['not_checked'], [])
 
+    def test_as_far_as_it_could_be_read(self):
+        path = os.path.join(self.made.name, 'slot-in-use-3', 'breaks.pcap')
+        cut = os.path.join(self.made.name, 'cut.pcap')
+        with open(path, 'rb') as whole, open(cut, 'wb') as file:
+            file.write(whole.read()[:-1])
+        self.run_command('check', cut, status=2, errors=2)
+        self.assertRegex(self.stderr, r': no protocol violations in \d+ messages that could be read')
+        self.run_command('check', cut + '.none', path, status=2, errors=2)
+        self.assertIn(': no protocol violations in 8 messages that could be read; 1 note', self.stderr)
+        self.run_command('check', cut + '.none', status=2, errors=1)
+        with open('/dev/full', 'wb') as full:
+            self.assertNotIn(b'no protocol', subprocess.run([command.RPCRDMA, 'check', '-n', path], check=False,
+                                                            stdout=full, stderr=subprocess.PIPE).stderr)
+
     def test_why_the_status(self):
         path = os.path.join(self.made.name, 'slot-in-use-3', 'breaks.pcap')
         clean = f'rpcrdma: {path}: no protocol violations in 8 messages'

@@ -295,7 +295,7 @@ class Input(command.CommandTest):
                       '(RFC 8166 section 4.5)]', shown)
         with open(path, 'r+b') as out:
             out.truncate(os.path.getsize(path) - 1)
-        self.run_command('check', path, status=2)
+        self.run_command('check', path, status=2, errors=2)
 
 
 command.main()
