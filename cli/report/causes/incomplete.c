@@ -141,15 +141,30 @@ static void tell_calls(const struct lacking *lacks, uint64_t calls, struct about
                  lacks->unseen);
 }
 
+/* Behind all that was captured there is no gap: the client's Acks tell of what was sent there. */
+static void tell_missing(const struct report *r, const struct lacking *lacks, uint64_t calls,
+                         char *text, size_t size)
+{
+    uint64_t cut = r->rules[RPCRDMA_RULE_TRUNCATED];
+
+    if (lacks->gaps > 0 || calls == 0)
+        snprintf(text, size, "%" PRIu64 " gap%s in what was sent", lacks->gaps,
+                 plural(lacks->gaps));
+    else if (cut > 0)
+        snprintf(text, size, "%" PRIu64 " message%s cut short", cut, plural(cut));
+    else
+        snprintf(text, size, "%" PRIu64 " message%s that Acks tell of %s missing", calls,
+                 plural(calls), calls == 1 ? "is" : "are");
+}
+
 static void tell_what_lacks(struct report_cause *cause, const struct report *r,
                             const struct lacking *lacks)
 {
     uint64_t calls = lacks->calls - lacks->unseen - lacks->unheard;
     uint64_t cut = lacks->gaps == 0 && calls > 0 ? r->rules[RPCRDMA_RULE_TRUNCATED] : 0;
-    /* behind all that was captured there is no gap: the client's Acks tell of it */
-    uint64_t n = lacks->gaps > 0 ? lacks->gaps : cut > 0 ? cut : calls;
     bool all_there = lacks->gaps + calls == 0 && !lacks->one_way;
     struct about_calls about;
+    char missing[64];
 
     tell_calls(lacks, calls, &about);
     if (all_there && r->no_call == 0)
@@ -167,13 +182,13 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
                  "capture on: what the client sent is missing.%s",
                  r->no_call, plural_y(r->no_call),
                  report_seconds(r->no_call_since_ns - r->pipeline->clock.start_ns), about.behind);
-    else
+    else {
+        tell_missing(r, lacks, calls, missing, sizeof(missing));
         snprintf(cause->text, sizeof(cause->text),
-                 "The capture is incomplete: %s%" PRIu64 " %s%s %s, %" PRIu64
-                 " Repl%s without Call.%s%s%s",
-                 lacks->one_way ? "one direction only; " : "", n, cut > 0 ? "message" : "gap",
-                 plural(n), cut > 0 ? "cut short" : "in what was sent", r->no_call,
+                 "The capture is incomplete: %s%s, %" PRIu64 " Repl%s without Call.%s%s%s",
+                 lacks->one_way ? "one direction only; " : "", missing, r->no_call,
                  plural_y(r->no_call), about.without, about.before, about.behind);
+    }
     snprintf(cause->against, sizeof(cause->against), "%s",
              lacks->one_way || (calls_lack(r) && lacks->gaps + calls == 0)
                  ? "capture both directions, at one port or at the host"

@@ -235,7 +235,8 @@ class Missing(CommandTest):
                 c.talk.disconnect()
             cause, = self.causes_of(say)
             self.assertEqual(cause['cause'], 'capture-incomplete')
-            self.assertRegex(cause['text'], '1 gap in what was sent, .* may have answered 1 Call without Reply')
+            what = '1 message that Acks tell of is missing' if missing else '1 gap in what was sent'
+            self.assertRegex(cause['text'], what + ', .* may have answered 1 Call without Reply')
 
     def test_set_up_missing(self):
         """The REQ, which says where the server begins, is missing, alone or with the rest of the set-up, and so is its first
