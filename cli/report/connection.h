@@ -428,6 +428,10 @@ struct report_connection {
     enum report_keep keep;
     GList *place;        /* REPORT_KEEP_RECENT, _PINNED, _ONE_WAY: in their list */
     GSequenceIter *busy; /* REPORT_KEEP_BUSY: likewise */
+    struct {
+        struct report_connection *older, *newer;
+        bool listed;
+    } of_hosts; /* hosts.c's */
 };
 
 /* connection.c: the end that is the server; 1 where that is not known */

@@ -214,6 +214,7 @@ struct report {
     guint moments;              /* of those: struct report_moments, REPORT_UNENDED at most */
     uint32_t refused;           /* the highest number that there was no room for */
     GHashTable *connections;    /* by number, of struct report_connection: those that are kept */
+    GHashTable *of_hosts;       /* see hosts.h */
     guint most_connections;     /* that there is room for */
     GQueue recent, pinned, one_ways;  /* of those, by their end, ... */
     GSequence *busy;                  /* ... and the most telling first */
@@ -251,7 +252,8 @@ struct report {
     const struct report_connection *about; /* which one the rules look at */
     struct report_cause *causes;           /* the one that cost most first; owned */
     unsigned n_causes, size_causes;
-    bool undecided; /* too little was captured to call it healthy */
+    uint64_t uncaptured; /* packets that kept connections lack: see causes/lacking.c */
+    bool undecided;      /* too little was captured to call it healthy */
 };
 
 struct report_error {

@@ -23,7 +23,7 @@ KINDS = ['connections', 'strangers', 'calls', 'overlaps', 'claims', 'handles', '
          'tcp', 'decoys', 'shuffled', 'operations', 'names', 'xids', 'callers', 'iwarp6', 'roce6', 'fragments',
          'continued', 'waiting', 'pieces', 'pulled', 'positions', 'slower', 'spread', 'jumps', 'again', 'answers',
          'limits', 'moments', 'hosts', 'interfaces', 'vlans', 'trunks', 'sessions', 'links', 'refused', 'closed',
-         'stalled', 'repeated', 'asked', 'twice', 'moved', 'mixed', 'troubles', 'quoted', 'neighbours', 'sacks',
+         'stalled', 'repeated', 'asked', 'twice', 'moved', 'mixed', 'hung', 'troubles', 'quoted', 'neighbours', 'sacks',
          *(FILES := ['files', 'ring'])]
 COMMANDS = {  # {}: a folder, {out}: one in it that is empty, {1}: the first file
     'decode': ['decode'],

@@ -111,6 +111,26 @@ static void mixed(struct talk_file *file, uint64_t size)
     }
 }
 
+/* Two servers hang that each client has mounted once: their adapters acknowledge, and nothing is
+ * answered. */
+static void hung(struct talk_file *file, uint64_t size)
+{
+    struct talk last;
+
+    for (uint32_t i = 0; file->bytes < size; i++, file->time_ns += SECOND / 1000) {
+        struct talk talk = talk_between(file, i, i % SERVERS, i);
+
+        talk_connect(&talk, NULL);
+        get(&talk, 2 * i);
+        got(&talk, 2 * i);
+        get(&talk, 2 * i + 1);
+        talk_acknowledge(&talk, &talk.client);
+    }
+    file->time_ns += 60 * SECOND;
+    last = talk_between(file, 0, 0, 0xffff00);
+    talk_connect(&last, NULL);
+}
+
 /* One connection has all troubles that it survives, for days. */
 static void troubles(struct talk_file *file, uint64_t size)
 {
@@ -227,6 +247,6 @@ static void sacks(struct talk_file *file, uint64_t size)
 }
 
 const struct bench_kind hostile_causes_kinds[] = {
-    {"mixed", mixed},           {"troubles", troubles}, {"quoted", quoted},
-    {"neighbours", neighbours}, {"sacks", sacks},       {NULL, NULL},
+    {"mixed", mixed},           {"hung", hung},   {"troubles", troubles}, {"quoted", quoted},
+    {"neighbours", neighbours}, {"sacks", sacks}, {NULL, NULL},
 };

@@ -2,6 +2,7 @@
 /* What other connections of the same hosts, or of the same server, say of the path and of the
  * server while one has failed. */
 #include "report/causes/causes.h"
+#include "report/hosts.h"
 
 #include <stdio.h>
 
@@ -64,16 +65,15 @@ static guint count(const struct report *r, const struct report_connection *c, te
     return n;
 }
 
-static bool answered_beside(const struct report_connection *other,
-                            const struct report_connection *c, int64_t since_ns, int64_t until_ns)
-{
-    return report_same_hosts(other, c) && answered(other, since_ns, until_ns);
-}
-
 guint report_answered_beside(const struct report *r, const struct report_connection *c,
                              int64_t since_ns, int64_t until_ns)
 {
-    return count(r, c, answered_beside, since_ns, until_ns);
+    const struct report_connection *other = report_of_hosts(r, c);
+    guint n = 0;
+
+    for (; other; other = report_of_hosts_next(other))
+        n += other != c && answered(other, since_ns, until_ns);
+    return n;
 }
 
 static bool answered_others(const struct report_connection *other,

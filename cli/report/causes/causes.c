@@ -141,6 +141,7 @@ void report_decide(struct report *r)
 
     r->n_causes = 0;
     link_successors(r, all);
+    r->uncaptured = report_uncaptured(r);
     causes_of_black_holes(r);
     for (GList *one = all; one; one = one->next)
         causes_of(r, one->data);

@@ -88,7 +88,9 @@ void causes_of_held_again(struct report *r);
  * large ones had come in vain, for a second and more. */
 bool report_began_stuck(const struct report_connection *c);
 
-/* lacking.c: nothing was captured behind its Calls without Reply that shows whether they were
+/* lacking.c: packets of all kept connections that the capture lacks. */
+uint64_t report_uncaptured(const struct report *r);
+/* Nothing was captured behind its Calls without Reply that shows whether they were
  * answered, and the capture lacks packets elsewhere. How that shows; NULL: it is not so. */
 const char *report_may_lack_replies(const struct report *r, const struct report_connection *c);
 

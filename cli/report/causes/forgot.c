@@ -3,6 +3,7 @@
  * has in a connection (REJ, stale connection): it does not know that any more. */
 #include "report/causes/life.h"
 #include "report/collect/attempts.h"
+#include "report/hosts.h"
 
 #include <stdio.h>
 
@@ -24,18 +25,17 @@ static uint32_t client_qpn(const struct rpcrdma_connection *c)
 static bool is_forgotten(const struct report_connection *was, const struct report_connection *c)
 {
     return was != c && was->pub.messages > 0 && was->pub.life.ended == RPCRDMA_ENDED_NOT &&
-           was->pub.last_frame < c->pub.first_frame && report_same_hosts(was, c) &&
-           client_qpn(&was->pub) == client_qpn(&c->pub);
+           was->pub.last_frame < c->pub.first_frame && client_qpn(&was->pub) == client_qpn(&c->pub);
 }
 
 /* The latest; NULL: it was set up before the capture began, or is not kept. */
 static const struct report_connection *forgotten(const struct report *r,
                                                  const struct report_connection *c)
 {
-    const struct report_connection *was, *found = NULL;
-    GHashTableIter each = report_each(r);
+    const struct report_connection *found = NULL;
 
-    while ((was = report_next(&each)))
+    for (const struct report_connection *was = report_of_hosts(r, c); was;
+         was = report_of_hosts_next(was))
         if (is_forgotten(was, c) && (!found || was->pub.last_frame > found->pub.last_frame))
             found = was;
     return found;

@@ -2,6 +2,7 @@
 /* A capture that lacks packets may lack the last of a connection, behind which no gap shows: the
  * Reply of a Call, its Ack, how the connection ended. What other connections show says so. */
 #include "report/causes/causes.h"
+#include "report/hosts.h"
 
 static const char gaps[] = "the capture lacks other packets: a Reply may be missing, too";
 static const char set_up[] =
@@ -11,21 +12,27 @@ static const char no_acks[] =
     "the capture has no Acks of what was sent there, of which nothing was sent again: it may lack "
     "what the other end sent";
 
+uint64_t report_uncaptured(const struct report *r)
+{
+    GHashTableIter each = report_each(r);
+    const struct report_connection *c;
+    uint64_t n = 0;
+
+    while ((c = report_next(&each)))
+        for (int end = 0; end < 2; end++)
+            n += c->has_path[end] ? c->path[end].uncaptured -
+                                        MIN(c->path[end].uncaptured, c->path[end].lost_before)
+                                  : 0;
+    return n;
+}
+
 /* So many packets, at least, but for those that explain Calls of this connection. */
 static uint64_t missing(const struct report *r, const struct report_connection *c)
 {
     const struct report_unanswered *own = c->trouble->unanswered;
-    uint64_t n = 0, explained = own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
-    GHashTableIter each = report_each(r);
-    const struct report_connection *other;
+    uint64_t explained = own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
 
-    while ((other = report_next(&each)))
-        for (int end = 0; end < 2; end++)
-            n += other->has_path[end]
-                     ? other->path[end].uncaptured -
-                           MIN(other->path[end].uncaptured, other->path[end].lost_before)
-                     : 0;
-    return n - MIN(n, explained);
+    return r->uncaptured - MIN(r->uncaptured, explained);
 }
 
 /* Calls that nothing answers are sent again. */
@@ -44,14 +51,14 @@ static bool acks_lack(const struct report *r, const struct report_connection *c)
 /* It began when this one, whose set-up was captured, had its last packet. */
 static bool set_up_lacks(const struct report *r, const struct report_connection *c)
 {
-    GHashTableIter each = report_each(r);
-    const struct report_connection *other;
+    const struct report_connection *other = report_of_hosts(r, c);
     bool found = false;
 
-    while (!found && c->pub.set_up_seen[0] && c->pub.set_up_seen[1] && (other = report_next(&each)))
+    for (; !found && c->pub.set_up_seen[0] && c->pub.set_up_seen[1] && other;
+         other = report_of_hosts_next(other))
         found = other != c && !other->pub.set_up_seen[0] && !other->pub.set_up_seen[1] &&
                 other->pub.life.requests == 0 && other->rpcs > 0 &&
-                other->pub.first_frame > c->pub.last_frame && report_same_hosts(c, other);
+                other->pub.first_frame > c->pub.last_frame;
     return found;
 }
 

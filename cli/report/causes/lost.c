@@ -2,6 +2,7 @@
 /* Nothing took the place of a connection: an end stopped answering, or attempts to connect got no
  * answer at all. */
 #include "report/causes/life.h"
+#include "report/hosts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -137,12 +138,11 @@ static void tell_lost(const struct report_connection *c, int64_t until_ns, const
 /* A REQ that was sent once: the server answered a later one of the same hosts. */
 static bool answered_since(const struct report *r, const struct report_connection *c)
 {
-    GHashTableIter each = report_each(r);
-    const struct report_connection *other;
+    const struct report_connection *other = report_of_hosts(r, c);
     bool answered = false;
 
-    while (!answered && (other = report_next(&each)))
-        answered = other->pub.first_frame > c->pub.first_frame && report_same_hosts(other, c) &&
+    for (; !answered && other; other = report_of_hosts_next(other))
+        answered = other->pub.first_frame > c->pub.first_frame &&
                    (other->pub.life.established_frame != 0 || other->pub.messages > 0 ||
                     report_refused(&other->pub));
     return answered;

@@ -2,6 +2,7 @@
 /* TCP sends again for many minutes what did not arrive: a Call comes through on a connection that
  * the client has given up, after it was answered on another one. */
 #include "report/causes/life.h"
+#include "report/hosts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,21 +15,19 @@ static bool overtakes(const struct report_connection *other, const struct report
 
     return other != c && next->has_xid && next->first_xid == life->last_xid &&
            other->answers.first_ns != 0 && other->pub.first_time_ns < life->last_call_ns &&
-           time_less(other->pub.first_time_ns, c->answers.last_ns) >= SECOND &&
-           report_same_hosts(other, c);
+           time_less(other->pub.first_time_ns, c->answers.last_ns) >= SECOND;
 }
 
 const struct report_connection *report_overtaken(const struct report *r,
                                                  const struct report_connection *c)
 {
-    const struct report_connection *other;
-    GHashTableIter each = report_each(r);
+    const struct report_connection *other = report_of_hosts(r, c);
 
     if (c->trouble->unanswered[REPORT_FORWARD].calls == 0 || !c->pub.life.has_xid ||
         c->answers.last_ns == 0)
         return NULL;
-    while ((other = report_next(&each)) && !overtakes(other, c))
-        ;
+    while (other && !overtakes(other, c))
+        other = report_of_hosts_next(other);
     return other;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rule of docs/report.md about restarts of the server. */
 #include "report/causes/restarted.h"
+#include "report/hosts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,14 +57,13 @@ static void tell_not_answered(const struct report_connection *c, char *text, siz
 static bool session_goes_on(const struct report *r, const struct report_connection *c,
                             int64_t since_ns)
 {
-    GHashTableIter each = report_each(r);
-    const struct report_connection *other;
+    const struct report_connection *other = report_of_hosts(r, c);
     bool kept = c->session == REPORT_SESSION_KEPT &&
                 report_not_looked_at(r) + r->let_go.connections == 0; /* those are not known */
 
-    while (kept && (other = report_next(&each)))
+    for (; kept && other; other = report_of_hosts_next(other))
         kept = other->session != REPORT_SESSION_NEW || other->pub.first_time_ns < since_ns ||
-               other->pub.first_time_ns > c->pub.last_time_ns || !report_same_hosts(other, c);
+               other->pub.first_time_ns > c->pub.last_time_ns;
     return kept;
 }
 

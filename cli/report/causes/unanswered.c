@@ -24,7 +24,7 @@ bool report_sent_again(const struct report *r, const struct report_connection *c
     bool found = report_not_looked_at(r) > 0 && c->pub.life.next != 0 &&
                  !report_numbered(r, c->pub.life.next);
 
-    while (!found && (other = report_next(&each)))
+    while (!found && r->resent > 0 && (other = report_next(&each)))
         found = other->trouble->resent_from == c->pub.number ||
                 (c->trouble->resent > 0 && other->trouble->resent_from == c->trouble->resent_from &&
                  other->trouble->resent_frame > c->trouble->resent_frame) ||

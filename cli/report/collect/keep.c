@@ -14,6 +14,7 @@
 #include "report/collect/attempts.h"
 #include "report/collect/opened.h"
 #include "report/collect/tallies.h"
+#include "report/hosts.h"
 
 /* Of most connections. */
 static const struct report_trouble no_trouble;
@@ -35,6 +36,7 @@ void report_keeping_begin(struct report *r, size_t max_bytes)
                                        REPORT_CONNECTIONS_MOST);
     report_tallies_begin(r, max_bytes);
     r->connections = g_hash_table_new_full(NULL, NULL, NULL, report_free_connection);
+    report_hosts_begin(r);
     g_queue_init(&r->recent);
     g_queue_init(&r->pinned);
     g_queue_init(&r->one_ways);
@@ -58,6 +60,7 @@ void report_keeping_end(struct report *r)
     report_acked_free(r->acked);
     g_free(r->gone);
     g_hash_table_destroy(r->connections);
+    report_hosts_end(r);
     g_hash_table_destroy(r->tallies);
 }
 
@@ -139,6 +142,7 @@ static void let_go(struct report *r, struct report_connection *c, bool early)
     unlist(r, c);
     if (c->keep != REPORT_KEEP_ONE_WAY) /* that counts as one that was not looked at */
         add_up(r, c, early);
+    report_hosts_remove(r, c);
     g_hash_table_remove(r->connections, GUINT_TO_POINTER(c->pub.number));
 }
 
@@ -327,6 +331,7 @@ static void after_attempts(struct report *r, struct report_connection *c)
     c->attempts_between = was->attempts_between + 1;
     c->unheard_between = was->unheard_between || was->pub.life.unheard != 0;
     r->attempts_counted++;
+    report_hosts_remove(r, was);
     g_hash_table_remove(r->connections, GUINT_TO_POINTER(was->pub.number));
 }
 
@@ -359,6 +364,7 @@ static void judge(struct report *r, struct report_connection *c, bool refused)
         return;
     }
     g_hash_table_insert(r->connections, GUINT_TO_POINTER(c->pub.number), c);
+    report_hosts_add(r, c);
     c->keep = keep;
     if (keep == REPORT_KEEP_RECENT) {
         keep_recent(r, c);
