@@ -17,6 +17,7 @@ static const char *stall_text(enum rpcrdma_stall stall)
         [RPCRDMA_STALL_UNKNOWN] = "retransmitted, cause unknown",
         [RPCRDMA_STALL_SERVER_LATE] = "the server answered late, nothing was lost",
         [RPCRDMA_STALL_CLIENT_LATE] = "the client answered late, nothing was lost",
+        [RPCRDMA_STALL_SET_UP] = "the server had no RTU, and took no Call",
     };
     RPCRDMA_EACH(texts, RPCRDMA_STALL_COUNT);
 
@@ -32,7 +33,8 @@ void transaction_phases(const struct rpcrdma_phases *p, int64_t stalled_ns,
         n += snprintf(text, size, "call %.3f, ", (double)p->call_ns / 1e6);
     n += snprintf(text + n, size - (size_t)n, "server %.3f", (double)p->server_ns / 1e6);
     if (p->server_waiting_ns > 0)
-        n += snprintf(text + n, size - (size_t)n, " (adapter silent %.3f)",
+        n += snprintf(text + n, size - (size_t)n, " (%s %.3f)",
+                      stalled_by == RPCRDMA_STALL_SET_UP ? "no RTU yet" : "adapter silent",
                       (double)p->server_waiting_ns / 1e6);
     if (p->has_data)
         n += snprintf(text + n, size - (size_t)n, ", data %.3f", (double)p->data_ns / 1e6);
@@ -86,6 +88,7 @@ const char *transaction_stall_name(enum rpcrdma_stall stall)
         [RPCRDMA_STALL_UNKNOWN] = "unknown",
         [RPCRDMA_STALL_SERVER_LATE] = "server_late",
         [RPCRDMA_STALL_CLIENT_LATE] = "client_late",
+        [RPCRDMA_STALL_SET_UP] = "set_up",
     };
     RPCRDMA_EACH(names, RPCRDMA_STALL_COUNT);
 

@@ -194,6 +194,7 @@ struct report {
     /* where the time of the client's RPCs went; of callbacks phases.server_ns is the client's */
     struct rpcrdma_phases spent;
     int64_t spent_stalled_ns;
+    int64_t spent_set_up_ns; /* of spent.server_waiting_ns: the server had no RTU yet */
     uint64_t n_spent;      /* RPCs whose phases are known */
     uint64_t n_spent_call; /* of these, when the Call was delivered, too */
     uint64_t n_cut;        /* whose are not: the Call was cut within its chunk lists; */

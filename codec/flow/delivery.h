@@ -54,6 +54,7 @@ enum rpcrdma_stall {
     RPCRDMA_STALL_UNKNOWN,     /* packets were retransmitted; whether any was lost is not known */
     RPCRDMA_STALL_SERVER_LATE, /* what was retransmitted had arrived, as its answers show: the */
     RPCRDMA_STALL_CLIENT_LATE, /* server, the client, or the way there was late; nothing was lost */
+    RPCRDMA_STALL_SET_UP,      /* the server had no RTU, and took no Call */
     RPCRDMA_STALL_COUNT        /* how many there are */
 };
 
@@ -64,8 +65,9 @@ struct rpcrdma_phases {
     bool exact;        /* both ends were captured: on its way is from one place to the other */
     int64_t call_ns;   /* Call: first sent to delivered */
     int64_t server_ns; /* delivered to its first RDMA packet, and last RDMA packet to the Reply */
-    /* of server_ns: the server sent nothing at all, though something was sent to it again, so that
-     * its adapter should have answered; where that is half of it and more. In stalled_ns */
+    /* of server_ns, and in stalled_ns: the server sent nothing at all, though something was sent to
+     * it again, so that its adapter should have answered; where that is half of it and more. Or it
+     * took no Call yet, as it had no RTU */
     int64_t server_waiting_ns;
     int64_t data_ns;         /* first to last RDMA packet */
     int64_t data_waiting_ns; /* of these: waiting for what was retransmitted, or RNR; */

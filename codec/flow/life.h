@@ -58,7 +58,8 @@ struct rpcrdma_life {
     bool looked_back; /* for `previous`, at its set-up: it was known for RPC-over-RDMA then */
     bool given_up; /* a DREQ ended it, whose sender had sent something again and had no answer: what
                     * the other one answers behind it does not change that end's silence[] */
-    int64_t accepted_again_ns;  /* ... the last of these */
+    int64_t accepted_again_ns;  /* ... the last of these, in this frame: */
+    uint64_t accepted_again_frame;
     uint64_t established_frame; /* REP, then RTU; MPA Reply. 0: not seen */
     int64_t established_ns;
     /* iWARP: the SYN-ACK behind which the first MPA Request came, and when that passed; frame 0:

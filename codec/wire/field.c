@@ -13,9 +13,11 @@ static value_names role_names = {{0, "unknown"}, {1, "client"}, {2, "server"}, {
 static value_names delivery_names = {
     {0, "unknown"}, {1, "delivered"}, {2, "not_delivered"}, {0, NULL}};
 static value_names stall_names = {
-    {0, "none"},    {1, "lost_to_server"}, {2, "lost_to_client"}, {3, "receiver_not_ready"},
-    {4, "credits"}, {5, "unknown"},        {6, "server_late"},    {7, "client_late"},
-    {0, NULL},
+    {0, "none"},           {1, "lost_to_server"},
+    {2, "lost_to_client"}, {3, "receiver_not_ready"},
+    {4, "credits"},        {5, "unknown"},
+    {6, "server_late"},    {7, "client_late"},
+    {8, "set_up"},         {0, NULL},
 };
 static value_names flavor_names = {
     {0, "AUTH_NONE"},  {1, "AUTH_SYS"}, {2, "AUTH_SHORT"}, {3, "AUTH_DH"},

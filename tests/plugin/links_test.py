@@ -28,7 +28,7 @@ CHUNK = {'0': 'read_chunk_length', '1': 'read_chunk_length', '2': 'write_chunk_l
          '3': 'reply_chunk_length'}
 NAMES = {'call_delivery.state': ('unknown', 'delivered', 'not_delivered'),
          'stalled_by': ('none', 'lost_to_server', 'lost_to_client', 'receiver_not_ready', 'credits',
-                         'unknown', 'server_late', 'client_late')}
+                         'unknown', 'server_late', 'client_late', 'set_up')}
 NAMES['reply_delivery.state'] = NAMES['call_delivery.state']
 
 

@@ -186,7 +186,7 @@ static void note_reads_jump(struct report *r, const struct rpcrdma_transaction *
 /* No loss that was seen is part of its time. */
 static bool untouched(const struct rpcrdma_transaction *t)
 {
-    return t->stalled_ns == 0 && !t->retransmitted && t->call.transmissions == 1 &&
+    return (t->stalled_ns == 0 || t->stalled_by == RPCRDMA_STALL_SET_UP) && !t->retransmitted && t->call.transmissions == 1 &&
            t->reply.transmissions == 1;
 }
 

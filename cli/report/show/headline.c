@@ -165,8 +165,8 @@ double report_spent_ns(const struct report *r)
 
 enum { SHARE_CALL, SHARE_SERVER, SHARE_DATA, SHARE_REPLY, N_SHARES };
 
-/* What an RPC waited for at a server whose adapter was silent, too, is in what was spent stalled.
- */
+/* What an RPC waited for at a server whose adapter was silent, or that had no RTU yet, is in what
+ * was spent stalled, too. */
 static int64_t server_ns(const struct rpcrdma_phases *phases)
 {
     return phases->server_ns - phases->server_waiting_ns;
@@ -232,9 +232,10 @@ static void largest(const struct report *r, char *text, size_t size)
     if (!most)
         return;
     if (r->spent.server_waiting_ns > share(&r->spent, which)) {
-        snprintf(text, size,
-                 " The largest share passed while nothing came from the server, though something "
-                 "was sent to it again.");
+        snprintf(text, size, " The largest share passed %s.",
+                 r->spent_set_up_ns > r->spent.server_waiting_ns / 2
+                     ? "before the server knew that connections were set up"
+                     : "while nothing came from the server, though something was sent to it again");
         return;
     }
     if (group_is_named(r->operations, most))

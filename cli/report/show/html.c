@@ -177,7 +177,8 @@ static void bar(struct out *out, const struct report_rpc *one)
         const char *colour, *name;
     } parts[] = {{p->call_ns, "a", "Call on its way"},
                  {p->server_ns - p->server_waiting_ns, "b", one->reverse ? "client" : "server"},
-                 {p->server_waiting_ns, "d", "adapter silent"},
+                 {p->server_waiting_ns, "d",
+                  one->stalled_by == RPCRDMA_STALL_SET_UP ? "no RTU yet" : "adapter silent"},
                  {p->data_ns - p->data_waiting_ns, "c", "data"},
                  {p->data_waiting_ns, "d", "data, waiting"},
                  {p->reply_ns, "e", "Reply on its way"}};

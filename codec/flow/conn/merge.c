@@ -82,6 +82,7 @@ static void merge_set_up(struct rpcrdma_life *into, const struct rpcrdma_life *f
     if (into->accepted_again == 0) {
         into->accepted_again = from->accepted_again;
         into->accepted_again_ns = from->accepted_again_ns;
+        into->accepted_again_frame = from->accepted_again_frame;
     }
     if (into->established_frame == 0) {
         into->established_frame = from->established_frame;

@@ -339,7 +339,8 @@ static bool accepted_again(const struct flow_conn *conn, const struct rpcrdma_op
 
 /* The REP once more, long after the RTU: its sender, which takes no message until then, has not got
  * it. Just after it, it is a copy from a second place of capture. */
-static void note_accepted_again(struct flow_conn *conn, const struct rpcrdma_op *op)
+static void note_accepted_again(struct flow_conns *conns, struct flow_conn *conn,
+                                const struct rpcrdma_op *op)
 {
     struct rpcrdma_life *life = &conn->pub.life;
 
@@ -348,6 +349,7 @@ static void note_accepted_again(struct flow_conn *conn, const struct rpcrdma_op 
         return;
     life->accepted_again++;
     life->accepted_again_ns = op->time_ns;
+    life->accepted_again_frame = conns->context->frame;
 }
 
 /* The REQ was not captured: its sender's QP is for inference to find. NULL: no memory. */
@@ -401,7 +403,7 @@ static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_o
     struct flow_direction *dir;
 
     if (accepted_again(conn, op)) {
-        note_accepted_again(conn, op);
+        note_accepted_again(conns, conn, op);
         return NULL;
     }
     dir = began_before(conns, conn, op);

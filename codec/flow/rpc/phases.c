@@ -149,6 +149,21 @@ RPCRDMA_RARE static void data_held(struct rpc_transaction *t, int64_t last, int6
     stall(&t->pub, &wait, why, longest);
 }
 
+/* Of the server's time, from `begin` to `end`: what passed until it sent its REP for the last time,
+ * as it had no RTU. Its adapter acknowledges Calls meanwhile, and it takes none. */
+RPCRDMA_RARE static void not_set_up(struct rpc_transaction *t, int64_t begin, int64_t end,
+                                    int64_t *longest)
+{
+    const struct rpcrdma_life *life = &flow_conn_public_const(t->conn)->life;
+    struct rpc_wait wait = {between(life->accepted_again_ns, begin, end) - begin,
+                            t->pub.call_frame, life->accepted_again_frame};
+
+    if (t->pub.reverse || wait.ns <= 0)
+        return;
+    t->pub.phases.server_waiting_ns = wait.ns;
+    stall(&t->pub, &wait, RPCRDMA_STALL_SET_UP, longest);
+}
+
 /* Else, as mostly, stall_message has nothing to say. */
 static inline bool may_stall(const struct rpcrdma_delivery *d, int64_t held_ns)
 {
@@ -251,6 +266,8 @@ static void stalls(struct rpc_transaction *t, const struct course *c)
         data.ns = p->data_waiting_ns;
         stall(pub, &data, why, &longest);
     }
+    if (flow_conn_public_const(t->conn)->life.accepted_again > 0 && p->server_waiting_ns == 0)
+        not_set_up(t, c->delivered, c->first, &longest);
     if (p->has_reply && may_stall(&pub->reply, t->held_ns[RPC_REPLY]))
         stall_message(t, RPC_REPLY, c->sent, c->end, &longest);
 }

@@ -46,6 +46,10 @@ class SetUp(ConversationTest):
             self.assertEqual((causes[0]['confidence'], causes[0]['frame']), ('medium', 3))
             self.assertAlmostEqual(causes[0]['cost_ns'], 16 * SECOND, delta=SECOND / 10)
             self.assertIn('frame 3: established', self.run_command('connections', '-V', self.path))
+            rpc = json.loads(self.run_command('rpcs', '--json', self.path).splitlines()[0])
+            self.assertEqual((rpc['stalled_by'], rpc['stalled_ns'] // SECOND, rpc['phases']['server_waiting_ns'] // SECOND), ('set_up', 16, 16))
+            self.assertIn(' (no RTU yet 16003.035)', self.run_command('trace', '--frame', '4', self.path))
+            self.assertIn('before the server knew that connections were set up', ' '.join(self.run_command('report', self.path).split()))
 
     def test_rtu_never_there(self):
         """The client gives up. No Call reached the server's program, though its adapter acknowledged it."""
