@@ -50,6 +50,15 @@ const char *report_slow_in_all(const struct report_slow *slow, char text[REPORT_
     return text;
 }
 
+/* More was sent again than what had arrived when a timer ended. */
+static bool sent_again_for_loss(const struct rpcrdma_path *path)
+{
+    bool late = path->timeouts > 0 && path->timeouts == path->late_timeouts &&
+                path->naks[RPCRDMA_NAK_PSN_SEQUENCE] == 0 && path->asked_again == 0;
+
+    return path->retransmitted > 0 && !late;
+}
+
 /* How long an RPC may take for losses before the place of capture, as those that were seen tell. A
  * queue pair has one timer for both ends: another loss takes as long again. TCP's timers are each
  * end's own, and double (RFC 6298 section 5.5): 0.2 s becomes 0.6 s. What the other end sent again
@@ -60,10 +69,15 @@ static int64_t longest_loss(const struct report_connection *c, int towards)
     const bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
     int64_t longest = 0;
 
-    for (int end = 0; end < 2; end++) /* what was sent again, and Read requests that were */
-        if (!tcp || end == towards)
-            longest =
-                MAX(longest, MAX(c->path[end].longest_wait_ns, c->path[end].asked_longest_ns));
+    for (int end = 0; end < 2; end++) { /* what was sent again, and Read requests that were */
+        const struct rpcrdma_path *path = &c->path[end];
+
+        if (tcp && end != towards)
+            continue;
+        longest = MAX(longest, path->asked_longest_ns);
+        if (sent_again_for_loss(path))
+            longest = MAX(longest, path->longest_wait_ns);
+    }
     return time_times(longest, tcp ? DOUBLED : AGAIN);
 }
 
@@ -74,15 +88,6 @@ bool report_losses_explain(const struct report_connection *c, const struct repor
 
     return path->lost > path->lost_behind ||
            slow->ns / (int64_t)slow->rpcs < longest_loss(c, towards);
-}
-
-/* More was sent again than what had arrived when a timer ended. */
-static bool sent_again_for_loss(const struct rpcrdma_path *path)
-{
-    bool late = path->timeouts > 0 && path->timeouts == path->late_timeouts &&
-                path->naks[RPCRDMA_NAK_PSN_SEQUENCE] == 0 && path->asked_again == 0;
-
-    return path->retransmitted > 0 && !late;
 }
 
 struct report_slow_sum report_slow_sum(const struct report *r, report_slow_of *of, bool server)

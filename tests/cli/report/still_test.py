@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of a client on iWARP whose machine stands still: TCP sends nothing new to it meanwhile, so that what the server has for it
-waits, and the server is not slow."""
+waits, and the server is not slow. And of a server that stands still, and is slow at another time."""
 import struct
 import unittest
 
@@ -53,6 +53,27 @@ class StoodStill(ConversationTest):
             causes = self.causes(busy_ns=8 * SECOND, other_way=other_way)
             self.assertEqual(set(causes), {'stalled-end', 'slow-server'}, causes)
             self.assertAlmostEqual(causes['slow-server']['cost_ns'], 8 * SECOND, delta=SECOND / 5)
+
+
+class ServerStoodStill(ConversationTest):
+    def test_slow_before(self):
+        """An RPC takes 4 s at the server. Later a Call comes twice more, which the server's adapter acknowledges in the end: each
+        transmission, and then no loss explains the 4 s; or one of them, and then losses may."""
+        for acks, expected in ((3, {'stalled-end', 'slow-server'}), (1, {'lost-to-server'})):
+            def talk(c, _, acks=acks):
+                for n in range(60):
+                    xid = c.call(rule_talk.NULL)
+                    c.clock.now += 4 * SECOND if n == 20 else 300 * MS
+                    c.reply(xid)
+                xid = c.call(rule_talk.NULL)
+                c.acknowledge_late(2 * SECOND, SECOND, late_ns=SECOND, acks=acks)
+                c.reply(xid)
+                for _ in range(10):
+                    c.null()
+            causes = {one['cause']: one for one in self.report(talk)['causes']}
+            self.assertEqual(set(causes), expected, causes)
+            if acks == 3:
+                self.assertAlmostEqual(causes['slow-server']['cost_ns'], 4 * SECOND, delta=SECOND / 5)
 
 
 if __name__ == '__main__':
