@@ -409,7 +409,7 @@ struct report_connection {
     struct report_pauses pauses; /* none: there were none, or there was no room */
     bool has_path[2];
     struct rpcrdma_path path[2];   /* what was sent towards each end, at the end */
-    struct latency acks;           /* how long Acks of the client's Calls took */
+    struct latency acks;           /* how long Acks of the client's Calls (TCP: and data) took */
     struct latency client_answers; /* see report_ack_time */
     struct report_slow_run slow_acks[2][REPORT_RUNS]; /* the longest, of the client, the server */
     struct report_acks brief_acks[2];                 /* or these, where there was no room */

@@ -121,6 +121,9 @@ struct rpcrdma_transaction {
     int64_t rdma_ns;     /* from the first to the last RDMA Read or Write packet: */
     uint64_t rdma_first_frame, rdma_last_frame; /* has_rdma; 0: there was none */
     int64_t rdma_last_ns;                       /* when the last passed */
+    /* TCP, config.delivery: until the last Read response was acknowledged, by what did not wait;
+     * 0: not known */
+    int64_t data_acked_ns;
     uint64_t call_length, reply_length;         /* of the unreduced RPC messages; 0: not known */
     uint64_t read_chunk_length;                 /* bytes that RDMA moved, each counted once */
     uint64_t read_uncaptured;    /* that it moved besides, as requests and a Reply show; and the

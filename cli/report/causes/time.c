@@ -117,9 +117,10 @@ static void delayed(struct report *r, const struct report_connection *c)
         int64_t quick = report_ack_time(c, server, 5), most = report_ack_time(c, server, 25);
         /* so far apart are the clocks of what is sent and of what answers it */
         int64_t apart = r->pipeline->early_ns;
-        const char *of = server      ? "Acks of Calls"
-                         : is_tcp(c) ? "responses to Read requests"
-                                     : "Acks of Replies";
+        const char *of = server && is_tcp(c) ? "Acks of Calls and of data"
+                         : server            ? "Acks of Calls"
+                         : is_tcp(c)         ? "responses to Read requests"
+                                             : "Acks of Replies";
         char how[120], text[32];
 
         if (apart > 0 && quick < apart + REPORT_SLOW_ACK_NS)

@@ -379,6 +379,8 @@ void report_note_connection(struct report *r, const struct rpcrdma_transaction *
     if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->call.guessed &&
         !t->call.unheard && !t->reverse) /* its own Ack may have passed before any was captured */
         report_ack(r, tally, true, time_less(t->call.time_ns, t->call.first_time_ns));
+    if (t->data_acked_ns > 0 && !t->reverse)
+        report_ack(r, tally, true, t->data_acked_ns);
     note_client_answers(r, tally, t);
     if (t->has_phases && !t->reverse)
         report_move(r, tally, t);

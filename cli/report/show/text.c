@@ -334,7 +334,9 @@ static void put_path(struct out *out, const struct report_connection *c, int end
                  "; captured at two places whose clocks contradict each other");
     if (end == report_server_end(&c->pub) && c->acks.count > 0)
         snprintf(text + strlen(text), sizeof(text) - strlen(text),
-                 "; Calls acknowledged in %.3f ms", report_ms(latency_percentile(&c->acks, 50)));
+                 "; Calls%s acknowledged in %.3f ms",
+                 c->pub.carrier == RPCRDMA_CARRIER_IWARP ? " and data" : "",
+                 report_ms(latency_percentile(&c->acks, 50)));
     out_blanks(out, 2);
     folded(out, text, 2, 5);
 }

@@ -155,8 +155,8 @@ RPCRDMA_RARE static void not_set_up(struct rpc_transaction *t, int64_t begin, in
                                     int64_t *longest)
 {
     const struct rpcrdma_life *life = &flow_conn_public_const(t->conn)->life;
-    struct rpc_wait wait = {between(life->accepted_again_ns, begin, end) - begin,
-                            t->pub.call_frame, life->accepted_again_frame};
+    struct rpc_wait wait = {between(life->accepted_again_ns, begin, end) - begin, t->pub.call_frame,
+                            life->accepted_again_frame};
 
     if (t->pub.reverse || wait.ns <= 0)
         return;
@@ -181,11 +181,26 @@ static int64_t data_ended(const struct rpc_transaction *t)
                : t->rdma_last_ns;
 }
 
+/* A receiver of TCP acknowledges data soon: every second full segment at once. */
+static int64_t data_acked(const struct rpc_transaction *t)
+{
+    struct rpcrdma_delivery response;
+
+    if (flow_conn_public_const(t->conn)->carrier != RPCRDMA_CARRIER_IWARP || !t->data.response.set)
+        return 0;
+    rpc_delivery_find(t, &t->data.response, &response);
+    return response.state == RPCRDMA_DELIVERED && !response.guessed && !response.unheard &&
+                   response.transmissions == 1
+               ? between(response.time_ns - response.first_time_ns, 0, INT64_MAX)
+               : 0;
+}
+
 static void data_phase(struct rpc_transaction *t, int64_t ns)
 {
     struct rpcrdma_phases *p = &t->pub.phases;
 
     p->data_ns = ns;
+    t->pub.data_acked_ns = data_acked(t);
     p->data_waiting_ns = between(t->data.waiting_ns, 0, ns);
     p->data_peer_ns = between(t->data.peer_ns, 0, ns - p->data_waiting_ns);
     p->has_network = p->exact && p->has_data &&
@@ -281,6 +296,7 @@ void rpc_phases(struct rpc_transaction *t)
     rpc_doubts_end(t);
     *p = (struct rpcrdma_phases){0};
     pub->stalled_ns = 0;
+    pub->data_acked_ns = 0;
     pub->stalled_by = RPCRDMA_STALL_NONE;
     pub->stalled_from_frame = pub->stalled_to_frame = 0;
     /* whose the RDMA is that passed is not known, and so neither what the server took */

@@ -249,6 +249,34 @@ class Time(CommandTest):
             if expected:
                 self.assertIn('quickest responses to Read requests take 150.', found[0]['text'])
 
+    def far_server(self, ways, alone=True):
+        """WRITEs over iWARP whose server is so far away. Its Acks of Calls are in what answers these, and those of the data (one
+        of each second segment, as TCP does) are by themselves, or not."""
+        def say(c, _):
+            rules_iwarp.over_iwarp(c)
+            for way in ways:
+                before = len(c.packets)
+                c.write((3000,))
+                call, _, request, asked, one, _, two, second, three, last, *rest = c.packets[before:]
+                del c.packets[before:]
+                for packet in (call, request, asked, one, two, three, *[second, last] * alone, *rest):
+                    c.clock.now += way if packet in (request, second if alone else rest[0]) else 0
+                    c.packets.append(packet._replace(time_ns=c.clock.tick()))
+                c.clock.now += 200 * MS
+        return self.causes(say)
+
+    def test_iwarp_server(self):
+        """What TCP acknowledges at once tells of the way to the server: the data that it reads."""
+        for ways, text in (([25 * MS] * 30, 'even the quickest Acks of Calls and of data take 25.'),
+                           ([MS] * 60 + [25 * MS] * 60 + [MS] * 60,
+                            'each of 60 Acks of Calls and of data took 20 ms and more then (mean 25.')):
+            found = self.far_server(ways)
+            self.assertEqual([cause['cause'] for cause in found], ['delay'])
+            self.assertIn(text, found[0]['text'])
+            self.assertNotIn("client's side", found[0]['text'])
+        self.assertEqual(self.far_server([MS] * 30), [])
+        self.assertEqual(self.far_server([25 * MS] * 30, alone=False), [])
+
     def test_responses_in_turn(self):
         """Eight WRITEs over iWARP at a time: their data is asked for at once, and comes every 30 ms. All but the first wait for
         others', and not for the way."""
