@@ -2,10 +2,12 @@
 /* Nothing took the place of a connection: an end stopped answering, or attempts to connect got no
  * answer at all. */
 #include "report/causes/life.h"
+#include "report/causes/restarted.h"
 #include "report/hosts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/plural.h"
 #include "common/times.h"
@@ -40,17 +42,23 @@ static bool went_on_elsewhere(const struct report *r, const struct report_connec
     return report_resent_on(r, c, SECOND) != NULL;
 }
 
-/* Another connection took its place, which attempts that nothing answered did not. */
+static bool was_in_vain(const struct report *r, const struct report_connection *c)
+{
+    return c && (report_attempt_unanswered(r, c) || report_refused(&c->pub));
+}
+
+/* Another connection took its place, which attempts that nothing answered, or that were refused,
+ * did not. */
 static bool was_replaced(const struct report *r, const struct report_connection *c)
 {
     uint32_t next = c->pub.life.next;
     const struct report_connection *one = report_numbered(r, next);
 
-    while (one && report_attempt_unanswered(r, one) && next < one->pub.life.next) {
+    while (was_in_vain(r, one) && next < one->pub.life.next) {
         next = one->pub.life.next;
         one = report_numbered(r, next);
     }
-    return next != 0 && !(one && report_attempt_unanswered(r, one));
+    return next != 0 && !was_in_vain(r, one);
 }
 
 /* What was never answered was sent first then. */
@@ -135,6 +143,27 @@ static void tell_lost(const struct report_connection *c, int64_t until_ns, const
              "its answers may have been lost, or not captured");
 }
 
+/* What was refused since: attempts that nothing answered are told by themselves. */
+static void tell_in_vain(const struct report *r, const struct report_connection *c,
+                         struct report_cause *cause)
+{
+    const struct report_connection *first = report_numbered(r, c->pub.life.next), *one = first;
+    bool moved = first && report_moved(c, first);
+    size_t at = strlen(cause->text);
+    unsigned refused = 0;
+
+    while (was_in_vain(r, one)) {
+        refused += report_refused(&one->pub);
+        one = one->pub.number < one->pub.life.next ? report_numbered(r, one->pub.life.next) : NULL;
+    }
+    if (refused > 0)
+        snprintf(cause->text + at, sizeof(cause->text) - at,
+                 " Then %u attempt%s to connect %s refused%s.", refused, plural(refused),
+                 refused == 1 ? "was" : "were", moved ? ", by another host most likely" : "");
+    if (moved)
+        report_tell_moved(cause, c, first);
+}
+
 /* A REQ that was sent once: the server answered a later one of the same hosts. */
 static bool answered_since(const struct report *r, const struct report_connection *c)
 {
@@ -179,4 +208,6 @@ void causes_of_lost(struct report *r, const struct report_connection *c)
         tell_attempts(r, c, &tried, others, cause);
     else
         tell_lost(c, until_ns, silent, others, cause);
+    if (tried.n == 0)
+        tell_in_vain(r, c, cause);
 }

@@ -77,6 +77,28 @@ class Moved(ConversationTest):
             self.assertEqual([one['cause'] for one in causes], ['server-restarted' if closed else 'connection-failed'], causes)
             self.assertEqual(str(causes).count('went to the Ethernet address 02:00:00:00:00:99'), 1, causes)
 
+    def test_until_the_end(self):
+        """A connection hangs, and what the client asks for since is refused by another host, until the capture ends."""
+        def talk(c, _):
+            c.null()
+            c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.packets.pop()
+            for _ in range(6):
+                c.clock.now += 2 * SECOND
+                c.packets.append(c.packets[-1]._replace(data=OTHER + c.packets[-1].data[6:], time_ns=c.clock.tick()))
+            begin = len(c.packets)
+            c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+            for number in (2, 3):
+                attempt(c, number)
+            c.packets[begin:] = [one._replace(data=OTHER + one.data[6:]) if roce_source(one) == rule_talk.CLIENT else one
+                                 for one in c.packets[begin:]]
+        causes = {one['cause']: one for one in self.report(talk)['causes']}
+        self.assertNotIn('unanswered', causes)
+        cause = causes['connection-failed']
+        self.assertIn('Connection 1 failed. The server stopped answering', cause['text'])
+        self.assertIn('1 Call had no Reply. Then 2 attempts to connect were refused, by another host most likely. Requests for connection '
+                      '2 went to the Ethernet address 02:00:00:00:00:99, for connection 1 to ', cause['text'])
+
 
 class Overtaken(ConversationTest):
     def test_comes_through_late(self):
