@@ -26,15 +26,16 @@ static int64_t client_stuck_ns(const struct report_connection *from)
     return known && ns >= MAX(STUCK_NS, time_times(report_ack_time(from, false, 50), 2)) ? ns : 0;
 }
 
-/* Both ends sent something within the last second of it. What an end sent long after that, as it
- * answers a FIN that came again, does not tell. */
+/* Both ends sent something within the last second of it, and answered. What an end sent long after
+ * that, as it answers a FIN that came again, does not tell. */
 static bool heard_to_the_end(const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     bool heard = life->ended != RPCRDMA_ENDED_NOT;
 
     for (int end = 0; end < 2; end++)
-        heard &= life->silence[end].heard_ns > life->ended_ns - SECOND &&
+        heard &= life->silence[end].in_vain < REPORT_RETRIES &&
+                 life->silence[end].heard_ns > life->ended_ns - SECOND &&
                  life->silence[end].heard_ns < life->ended_ns + SECOND;
     return heard;
 }

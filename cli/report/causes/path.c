@@ -11,15 +11,18 @@
 #include "out/connection.h"
 
 /* It answered nothing any more until the connection ended. Not every adapter sends often again:
- * where it did not, it has to have been silent for longer. */
+ * where it did not, it has to have been silent for longer. Where it did, all of that may pass at
+ * once, as from a host that captured and stood still. */
 static bool died(const struct report *r, const struct report_connection *c, int end)
 {
     const uint32_t in_vain = c->pub.life.silence[end].in_vain;
     int64_t ns;
+    bool silent = connection_silent(&c->pub, end, &ns);
 
-    return connection_silent(&c->pub, end, &ns) &&
-           (in_vain >= REPORT_RETRIES ||
-            (in_vain > 1 && ns >= 5 * SECOND && report_resent_on(r, c, SECOND)));
+    if (silent && in_vain >= REPORT_RETRIES)
+        return true;
+    return in_vain > 1 && (in_vain >= REPORT_RETRIES || ns >= 5 * SECOND) &&
+           report_resent_on(r, c, SECOND);
 }
 
 /* What was sent to a host that died was not lost: what came again since it answered last belongs to

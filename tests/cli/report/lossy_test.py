@@ -41,6 +41,22 @@ class Lossy(ConversationTest):
             found = self.report(lambda c, _, silent_ns=silent_ns: talk(c, _, silent_ns))['causes']
             self.assertEqual([one['cause'] for one in found], causes, found)
 
+    def test_died_at_once(self):
+        """All that its client sent again passes within 0.6 s, as where the host that captured stood still: the same. Fewer times it
+        was lost."""
+        for times, causes in ((6, ['connection-failed']), (2, ['connection-failed', 'lost-to-server'])):
+            def talk(c, _, times=times):
+                c.null()
+                xid = c.call(rule_talk.NULL)
+                c.acknowledge_late(*[SECOND // 10] * times, acks=0)
+                c.talk.disconnect()
+                c.clock.now += 10 * SECOND
+                one = c.beside(2)
+                one.reply(one.call(rule_talk.NULL, xid=xid))
+            found = self.report(talk)['causes']
+            self.assertEqual([one['cause'] for one in found], causes, found)
+            self.assertEqual('the path was not down' in found[0]['text'], times == 2)
+
     def test_died_before(self):
         """The capture begins with the last Reply of a host: the next Call comes again and again, and nothing answers it."""
         def talk(c, _):
