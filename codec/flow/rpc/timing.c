@@ -212,9 +212,22 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         measure(t);
 }
 
+/* Nothing answers it any more: so it is with what else was sent again. */
+static bool again_and_again(const struct flow_delivery *d)
+{
+    enum { TIMES = 4 };
+    struct rpcrdma_silence silence;
+
+    flow_delivery_silence(d, &silence);
+    return silence.in_vain >= TIMES;
+}
+
 void rpc_timing_end(const struct flow_conn *conn)
 {
-    for (int end = 0; flow_conn_public_const(conn)->closed && end < 2; end++)
-        if (rpc_delivery_towards(conn, end))
-            flow_delivery_end(rpc_delivery_towards(conn, end));
+    for (int end = 0; end < 2; end++) {
+        struct flow_delivery *d = rpc_delivery_towards(conn, end);
+
+        if (d && (flow_conn_public_const(conn)->closed || again_and_again(d)))
+            flow_delivery_end(d);
+    }
 }

@@ -105,7 +105,8 @@ void rpc_phases(struct rpc_transaction *t);
  * those. */
 void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_timing_transmissions(struct rpc_transaction *t);
-/* The connection was closed: what was not acknowledged was not delivered. */
+/* The connection is over, or the capture: what was sent again and not acknowledged was not
+ * delivered, if it was closed, or nothing was answered any more. */
 void rpc_timing_end(const struct flow_conn *conn);
 
 #endif

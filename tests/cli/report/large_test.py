@@ -86,6 +86,24 @@ class Large(ConversationTest):
                               'connection 1, RPCs hung that move packets of 1024 bytes of payload to it, one of which was sent 7 '
                               'times, while small packets arrived.', one['text'])
 
+    def test_capture_ends(self):
+        """Nothing has ended the last connection. A Reply that was sent four times, and not acknowledged, was not delivered; of one
+        that was sent twice it is not known."""
+        for times, n in ((6, 4), (1, 3)):
+            def talk(c, _, times=times):
+                one, xid = c, c.xid + 100
+                for number in range(1, 5):
+                    if number > 1:
+                        one = c.beside(number)
+                        one.xid = c.xid + number
+                    one.getattr()
+                    self.hung_read(one, xid, 6 if number < 4 else times)
+                    if number < 4:
+                        one.talk.datagram(one.server, rule_talk.cm.dreq(one.talk.remote_id, one.talk.local_id, one.client.qpn))
+                        c.clock.now += SECOND // 2
+            causes = {one['cause']: one for one in self.report(talk)['causes']}
+            self.assertEqual((causes.pop('mtu-black-hole')['count'], bool(causes)), (n, n == 3), causes)
+
     def test_told(self):
         """A router answers that they are too large: for sure, also on two connections."""
         def tell(c):
