@@ -251,7 +251,8 @@ struct report_trouble {
         struct report_periods when;
     } waits_lost[2];
     struct report_still { /* TCP: each end, as what was sent to it again had arrived */
-        int64_t all_ns;   /* so far */
+        int64_t all_ns;   /* so far; */
+        int64_t held_ns;  /* likewise, as what had been sent to it was acknowledged late */
         struct report_periods when;
     } still[2];
     struct report_missed missed[2]; /* towards each end */

@@ -144,6 +144,10 @@ struct rpcrdma_path {
     /* such times of a second or more, what overlaps counted once, and when the latest ended */
     uint32_t late_times;
     int64_t late_all_ns, late_until_ns;
+    /* TCP: what had been sent was acknowledged by itself a second and more later, and nothing came
+     * meanwhile, nor was anything sent again: all times, the latest's end. Its receiver stood
+     * still, the way did, or all that was captured */
+    int64_t held_all_ns, held_until_ns;
     uint64_t late_frame; /* the longest's transmission; ... */
     bool late_in_burst;  /* ... it came again more than once at a time, as no timer sends: what
                           * stood still is before the place of capture, or that itself */

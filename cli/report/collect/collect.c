@@ -142,16 +142,24 @@ static void note_waits(struct report_trouble *trouble, int end, int64_t now_ns,
     to->asked_ns = path->asked_waited_ns;
 }
 
-/* When an end of TCP stood still: what was sent to it meanwhile came again, and had arrived. */
+static void note_longer(struct report_periods *when, int64_t *before_ns, int64_t all_ns,
+                        int64_t until_ns)
+{
+    int64_t ns = time_less(all_ns, *before_ns);
+
+    if (ns > 0)
+        report_period_add(when, &(struct report_period){time_less(until_ns, ns), until_ns, ns});
+    *before_ns = all_ns;
+}
+
+/* When an end of TCP stood still: what was sent to it meanwhile came again, and had arrived; or
+ * what had been sent to it was acknowledged that late. */
 static void note_still(struct report_trouble *trouble, int end, const struct rpcrdma_path *path)
 {
     struct report_still *still = &trouble->still[end];
-    int64_t ns = time_less(path->late_all_ns, still->all_ns);
 
-    if (ns > 0)
-        report_period_add(&still->when, &(struct report_period){time_less(path->late_until_ns, ns),
-                                                                path->late_until_ns, ns});
-    still->all_ns = path->late_all_ns;
+    note_longer(&still->when, &still->all_ns, path->late_all_ns, path->late_until_ns);
+    note_longer(&still->when, &still->held_ns, path->held_all_ns, path->held_until_ns);
 }
 
 /* Packets that were retransmitted, over time, and what is missing. Of TCP, at the next operation
@@ -170,7 +178,7 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
     report_opened_op(r, op);
     if (!path)
         report_reads_alone_op(r, op);
-    if (!missed && !refuses && (!path || path->retransmitted == 0))
+    if (!missed && !refuses && (!path || (path->retransmitted == 0 && path->held_all_ns == 0)))
         return;
     connection = pipeline_connection(r->pipeline, op);
     tally = connection ? report_tally_of(r, connection) : NULL;
@@ -185,7 +193,7 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
         report_refusal(tally, 1 - end, op);
     if (missed)
         report_missed(r, tally, connection, end, op, path);
-    if (!path || path->retransmitted == 0)
+    if (!path || (path->retransmitted == 0 && path->held_all_ns == 0))
         return;
     before = &report_trouble(tally)->resent_packets[end];
     if (op->carrier == RPCRDMA_CARRIER_IWARP)

@@ -531,6 +531,8 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
         arrived_twice(back, segment);
     else if (open)
         back->rare->again_answered.open = false;
+    if (segment->len == 0 && segment->time_ns - back->answered_ns >= SECOND)
+        delivery_acked_at_last(memory, back, segment, through, d->sent_ns);
     back->acked = true;
     back->acknowledged |= segment->len == 0;
     open |= answered(back, segment, through);

@@ -17,6 +17,11 @@ void delivery_probe(struct flow_memory *memory, struct flow_delivery *d,
                     const struct rpcrdma_tcp_segment *segment);
 void delivery_probed(struct flow_memory *memory, struct flow_delivery *d, int64_t time_ns);
 void delivery_probe_answered(struct flow_delivery *d, int64_t time_ns);
+/* late_ack.c: an acknowledgement by itself, before it is taken; its sender's last data passed at
+ * heard_ns. */
+void delivery_acked_at_last(struct flow_memory *memory, struct flow_delivery *back,
+                            const struct rpcrdma_tcp_segment *segment, uint64_t through,
+                            int64_t heard_ns);
 /* restart.c: this segment brings bytes that had not passed, before it is taken. */
 void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
                           const struct flow_delivery *back,

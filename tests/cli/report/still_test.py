@@ -54,6 +54,30 @@ class StoodStill(ConversationTest):
             self.assertEqual(set(causes), {'stalled-end', 'slow-server'}, causes)
             self.assertAlmostEqual(causes['slow-server']['cost_ns'], 8 * SECOND, delta=SECOND / 5)
 
+    def test_nothing_sent_again(self):
+        """For 3 s nothing passes, though the client has not acknowledged data: it stood still, or all did, but not the server alone.
+        If the Ack came before, the server may have."""
+        for late, expected in ((True, set()), (False, {'slow-server'})):
+            def talk(c, _, late=late):
+                rules_iwarp.over_iwarp(c)
+                for _ in range(30):
+                    c.null()
+                other = c.call(rule_talk.NULL)
+                chunk = c.memory.chunk(3000)
+                xid = c.read_call(3000, write=[chunk])
+                returned = c.push(chunk, rule_talk.data(3000))
+                ack = c.packets.pop()
+                c.packets += [] if late else [ack]
+                c.clock.now += 3 * SECOND
+                c.packets += [ack._replace(time_ns=c.clock.tick())] if late else []
+                c.reply(xid, c.read_results(3000), write=[returned])
+                c.reply(other)
+                for _ in range(30):
+                    c.null()
+                c.talk.disconnect()
+            causes = {one['cause'] for one in self.report(talk)['causes']}
+            self.assertEqual(causes, expected)
+
 
 class ServerStoodStill(ConversationTest):
     def test_slow_before(self):
