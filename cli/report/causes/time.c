@@ -163,6 +163,17 @@ static struct report_periods whole(const struct report_moved *moved)
     return when;
 }
 
+/* Of one packet in fifty and more TCP takes some for lost, and sends less. */
+static bool out_of_order(const struct report_connection *c, bool to_server)
+{
+    enum { SHARE = 50 };
+    int server = report_server_end(&c->pub), end = to_server ? server : 1 - server;
+    const struct rpcrdma_path *path = &c->path[end];
+
+    return is_tcp(c) && c->has_path[end] && path->reordered > 0 &&
+           path->reordered * SHARE >= path->packets;
+}
+
 /* Not by a pause of a few: most by themselves, or all for a while. On a long way TCP goes there and
  * back several times for it. */
 static void slow_transfer(struct report *r, const struct report_connection *c, bool to_server)
@@ -198,8 +209,11 @@ static void slow_transfer(struct report *r, const struct report_connection *c, b
         report_seconds(moved->ns), (double)moved->bytes / 1e6, moved->rpcs, plural(moved->rpcs),
         all ? "" : " one after the other");
     snprintf(cause->against, sizeof(cause->against),
-             "the line may %s limited, or the %s %s slow to send", all ? "be" : "have been",
-             to_server ? "client" : "server", all ? "be" : "have been");
+             "the line may %s limited, or the %s %s slow to send%s", all ? "be" : "have been",
+             to_server ? "client" : "server", all ? "be" : "have been",
+             out_of_order(c, to_server)
+                 ? "; packets that came out of order (reordered) make TCP slow, too"
+                 : "");
 }
 
 void causes_of_time(struct report *r, const struct report_connection *c)

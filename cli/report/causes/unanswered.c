@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Calls that no Reply came for, be it that their client gave up, or nobody did. A server that
  * answers several connections no more is one cause, however many they are. */
-#include "report/causes/causes.h"
+#include "report/causes/life.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,10 +42,15 @@ static void given_up(struct report *r, const struct report_connection *c)
     struct report_cause *cause;
     const char *lacks = report_may_lack_replies(r, c);
     const char *maybe = lacks ? lacks : report_too_large_or_cut(c);
+    const char *ended = lacks ? "" : maybe ? "." : "; the path was not down.";
+    const struct report_connection *next = report_numbered(r, life->next);
     char first[48] = "";
 
     if (report_sent_again(r, c))
         return;
+    if (!lacks && next && report_attempt_unanswered(r, next))
+        ended = ". Or its host or the path was down then: it did not answer the next attempt to "
+                "connect.";
     cause = report_cause_add(r, CAUSE_UNANSWERED, lacks ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM);
     cause->given_up = true;
     cause->rpcs = n;
@@ -65,9 +70,7 @@ static void given_up(struct report *r, const struct report_connection *c)
              report_seconds(MAX(time_less(life->ended_ns, life->last_call_ns), 0)),
              lacks ? ""
                    : " The server was at work or stood still, or the client was told to give up",
-             lacks   ? ""
-             : maybe ? "."
-                     : "; the path was not down.");
+             ended);
     snprintf(cause->against, sizeof(cause->against), "%s", maybe ? maybe : not_captured);
 }
 

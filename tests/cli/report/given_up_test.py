@@ -41,6 +41,29 @@ class GivenUp(ConversationTest):
         self.assertIn('2 times the client closed the connection and sent them again on another one', cause['text'])
         self.assertIn('2 times the client gave up in the end, up to 3.0 s after that:', cause['text'])
 
+    def test_not_reached_since(self):
+        """Nothing answers the client's next attempt to connect: it is not known that the path was in order."""
+        for answered in (False, True):
+            def talk(c, _, answered=answered):
+                c.null()
+                c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                c.clock.now += 60 * SECOND
+                c.talk.disconnect()
+                before = len(c.packets)
+                one = c.beside(2)
+                if answered:
+                    one.null()
+                else:
+                    one.begin()
+                    request = c.packets[before]
+                    del c.packets[before:]
+                    for _ in range(4):
+                        c.packets.append(request._replace(time_ns=c.clock.tick()))
+                        c.clock.now += 6 * SECOND
+            cause, = [one for one in self.report(talk)['causes'] if one['cause'] == 'unanswered']
+            self.assertEqual('the path was not down' in cause['text'], answered)
+            self.assertEqual('Or its host or the path was down then: it did not answer the next attempt' in cause['text'], not answered)
+
     def test_clients(self):
         """Of one server they are one cause."""
         cause, = self.hang(5, 2)

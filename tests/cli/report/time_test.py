@@ -344,6 +344,27 @@ class Time(CommandTest):
         for writes, length, speed in ((7, 32768, 125000), (8, 16384, 125000), (8, 32768, 3 * 10**6)):
             self.assertEqual(self.transfer(length, *[speed] * writes), [])
 
+    def test_slow_and_out_of_order(self):
+        """Over TCP that may be why."""
+        for order in (True, False):
+            def say(c, _, order=order):
+                rules_iwarp.over_iwarp(c)
+                for _ in range(8):
+                    before = len(c.packets)
+                    c.write((32768,))
+                    said = c.packets[before:]
+                    del c.packets[before:]
+                    large = [at for at, packet in enumerate(said) if len(packet.data) > 1000]
+                    swapped = [] if order else large[3:-3:6]
+                    for at in swapped:
+                        said[at], said[at + 2] = said[at + 2], said[at]
+                    for at, packet in enumerate(said):
+                        c.packets.append(packet._replace(time_ns=c.clock.tick()))
+                        c.clock.now += MS // 5 if at in swapped or at - 1 in swapped else 2 * MS
+            found = {cause['cause']: cause for cause in self.causes(say)}
+            self.assertEqual('reordered' in found, not order)
+            self.assertEqual('packets that came out of order (reordered) make TCP slow' in found['slow-transfer']['against'], not order)
+
     def test_behind_slow_reads(self):
         """A queue pair reads for one RPC after the other: that it takes seconds until the last one's turn is no time of the server's,
         if data moves slowly, and is if it is quick."""
