@@ -199,6 +199,20 @@ static void doubt_directions(const struct pipeline *pipeline)
           (double)pipeline->early_ns / 1e6);
 }
 
+/* Of what takes less nothing is known, and nothing is told. */
+static void doubt_steps(const struct pipeline *pipeline)
+{
+    if (pipeline->step_ns == INT64_MAX)
+        doubt(pipeline, pipeline->doubts,
+              "all packets have the same time: how long anything took is not known");
+    else
+        doubt(pipeline, pipeline->doubts,
+              "the times of packets have steps of %.6g ms and more, and many have the time of the "
+              "one "
+              "before: each length of time may be wrong by that, and shorter ones are not known",
+              (double)pipeline->step_ns / 1e6);
+}
+
 /* As far apart as packets of one queue that a host takes at once, the next ones are in order. */
 #define DISORDER_NS INT64_C(50000)
 enum { DISORDER_PACKETS = 5 }; /* of fewer little can come */
@@ -223,6 +237,8 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
               "other by %.3f s: one of the two clocks was set, or stood still, and lengths of time "
               "may be wrong; --time-source capture takes the other",
               (double)stats.stamps_moved_ns / 1e9);
+    if (pipeline->step_ns > 0)
+        doubt_steps(pipeline);
     if (own->set_back > 0)
         doubt(pipeline, pipeline->doubts,
               "the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "

@@ -114,6 +114,29 @@ static void note_idle(struct pipeline *pipeline, int64_t since_ns, int64_t until
             (struct pipeline_idle){since_ns, until_ns};
 }
 
+/* Steps of a clock: of fine ones, packets of RDMA are closer together, or have times of their own.
+ */
+static void look_at_steps(struct pipeline *pipeline, struct interface_clock *clock, int64_t now_ns)
+{
+    enum { LEAST = 32, MANY = 1024, SHARE = 8 };
+    int64_t ns = now_ns > clock->latest_ns ? time_less(now_ns, clock->latest_ns)
+                                           : time_less(clock->latest_ns, now_ns);
+
+    clock->looked++;
+    clock->same += ns == 0;
+    if (ns > 0 && (clock->step_ns == 0 || ns < clock->step_ns))
+        clock->step_ns = ns;
+    clock->fine = (clock->step_ns > 0 && clock->step_ns < PIPELINE_STEP_NS) ||
+                  (clock->looked >= MANY && clock->same * SHARE < clock->looked);
+    pipeline->step_ns = 0;
+    for (size_t i = 0; i < N_CLOCKS; i++) {
+        const struct interface_clock *one = &pipeline->own->clocks[i];
+
+        if (one->started && !one->fine && one->looked >= LEAST && one->same * SHARE >= one->looked)
+            pipeline->step_ns = MAX(pipeline->step_ns, one->step_ns > 0 ? one->step_ns : INT64_MAX);
+    }
+}
+
 static void look_at_clock(struct pipeline *pipeline, const struct source_packet *one)
 {
     struct pipeline_private *own = pipeline->own;
@@ -123,9 +146,13 @@ static void look_at_clock(struct pipeline *pipeline, const struct source_packet 
     if (!clock->started || clock->interface != one->interface) {
         *clock = (struct interface_clock){.started = true, .interface = one->interface};
         begin_part(pipeline, clock, now);
-    } else if (now < clock->latest_ns) {
-        set_back(own, clock, time_less(clock->latest_ns, now));
-        own->newest_ns = now;
+    } else {
+        if (!clock->fine)
+            look_at_steps(pipeline, clock, now);
+        if (now < clock->latest_ns) {
+            set_back(own, clock, time_less(clock->latest_ns, now));
+            own->newest_ns = now;
+        }
     }
     clock->latest_ns = now;
     if (own->any_newest)
@@ -160,6 +187,7 @@ __attribute__((noinline)) bool pipeline_look_at(struct pipeline *pipeline,
                                                 const struct source_packet *one)
 {
     struct pipeline_private *own = pipeline->own;
+    struct interface_clock *clock;
 
     if (own->usual)
         own->newest_ns = MAX(own->newest_ns, own->usual->latest_ns);
@@ -178,7 +206,8 @@ __attribute__((noinline)) bool pipeline_look_at(struct pipeline *pipeline,
         own->interface = one->interface;
         rpcrdma_flow_tap(own->flow, one->interface < UINT8_MAX ? (uint8_t)(one->interface + 1) : 0);
     }
-    if (!one->replayed && !one->cut)
-        own->usual = &own->clocks[one->interface % N_CLOCKS];
+    clock = &own->clocks[one->interface % N_CLOCKS];
+    if (!one->replayed && !one->cut && clock->fine)
+        own->usual = clock;
     return true;
 }

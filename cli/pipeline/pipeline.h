@@ -41,6 +41,8 @@ struct pipeline_idle {
     int64_t since_ns, until_ns;
 };
 
+#define PIPELINE_STEP_NS INT64_C(100000) /* of times that are coarse */
+
 #define PIPELINE_APART_NS INT64_C(100000) /* the queues of one port are less apart */
 
 struct pipeline {
@@ -95,7 +97,10 @@ struct pipeline {
     struct view_clock clock;
     /* the latest times in which no packet of any kind passed, by number % PIPELINE_IDLE_KEPT */
     struct pipeline_idle idle[PIPELINE_IDLE_KEPT];
-    uint64_t n_idle;       /* so far */
+    uint64_t n_idle; /* so far */
+    /* so far: many packets have the time of the one before, and other times are that far apart, at
+     * least; INT64_MAX: all have one time; 0: times are finer than PIPELINE_STEP_NS */
+    int64_t step_ns;
     uint64_t messages;     /* so far; not where they are unlisted */
     uint64_t memory_limit; /* so far: how often something was left out because of --max-memory */
     uint64_t unread;       /* so far: how often input could not be used, or not to its end */

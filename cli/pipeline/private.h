@@ -28,8 +28,11 @@ struct interface_clock {
     int64_t latest_ns;
     uint32_t interface;
     bool started;
+    bool fine; /* its times are not in steps of PIPELINE_STEP_NS and more, as far as is known */
     uint64_t set_back;
-    const char *input; /* the source's: to know it by, not to be looked at */
+    uint64_t looked, same; /* until it is: packets; of these, with the time of the one before */
+    int64_t step_ns;       /* by which other times differ, at least; 0: there are none */
+    const char *input;     /* the source's: to know it by, not to be looked at */
     uint32_t section;
 };
 

@@ -13,7 +13,7 @@
 
 /* What depends on which of a packet and its answer was first, or on the time between them: nothing
  * of it is known where answers are not put behind what they answer. */
-static bool by_order(const struct report_cause *cause)
+static bool by_order(const struct report *r, const struct report_cause *cause)
 {
     static const bool which[N_CAUSES] = {
         [CAUSE_BLACK_HOLE] = true,
@@ -33,6 +33,7 @@ static bool by_order(const struct report_cause *cause)
         [CAUSE_JUMPED] = true,
     };
 
+    (void)r;
     return which[cause->id];
 }
 
@@ -45,7 +46,7 @@ static bool known(const struct report_connection *c)
 
 /* Likewise, on which of two packets alike was sent, and which is a copy of the capture's: but on
  * connections of which that is known (TCP's IP IDs), and where each counts once. */
-static bool by_copies(const struct report_cause *cause)
+static bool by_copies(const struct report *r, const struct report_cause *cause)
 {
     static const bool which[N_CAUSES] = {
         [CAUSE_LOST_TO_SERVER] = true,     [CAUSE_LOST_TO_CLIENT] = true, [CAUSE_LOST] = true,
@@ -53,11 +54,13 @@ static bool by_copies(const struct report_cause *cause)
         [CAUSE_NFS_DELAY] = true,          [CAUSE_NFS_GRACE] = true,
     };
 
-    return (which[cause->id] || by_order(cause)) && !(cause->of && known(cause->of));
+    return (which[cause->id] || by_order(r, cause)) && !(cause->of && known(cause->of));
 }
 
 /* Takes them back. `told`: their names, each once. */
-static void take_back(struct report *r, bool (*depends)(const struct report_cause *), GString *told)
+static void take_back(struct report *r,
+                      bool (*depends)(const struct report *, const struct report_cause *),
+                      GString *told)
 {
     bool named[N_CAUSES] = {false};
     unsigned left = 0;
@@ -65,7 +68,7 @@ static void take_back(struct report *r, bool (*depends)(const struct report_caus
     for (unsigned i = 0; i < r->n_causes; i++) {
         enum report_cause_id id = r->causes[i].id;
 
-        if (!depends(&r->causes[i])) {
+        if (!depends(r, &r->causes[i])) {
             r->causes[left++] = r->causes[i];
             continue;
         }
@@ -155,8 +158,40 @@ static void merged(struct report *r)
     g_string_free(told, TRUE);
 }
 
+/* Each wait that it tells of may be none: times have steps. (collect/slow.c has the rest.) */
+static bool lost_in_steps(const struct report *r, const struct report_cause *cause)
+{
+    bool each = cause->id == CAUSE_DELAY || cause->id == CAUSE_TRANSFER;
+    bool waited = each || cause->id == CAUSE_STALLED || cause->id == CAUSE_UNANSWERED ||
+                  (cause->id == CAUSE_CONNECTION_FAILED && cause->confidence < CONFIDENCE_HIGH);
+    uint64_t n = each ? cause->rpcs : cause->count;
+
+    return waited && cause->time_ns / 2 / (int64_t)MAX(n, 1) < r->pipeline->step_ns;
+}
+
+static void judge_steps(struct report *r)
+{
+    GString *told = g_string_new(NULL);
+
+    take_back(r, lost_in_steps, told);
+    g_string_free(told, TRUE);
+    for (unsigned i = 0; i < r->n_causes; i++) {
+        struct report_cause *cause = &r->causes[i];
+
+        if (cause->id != CAUSE_CREDITS && cause->id != CAUSE_SLOTS)
+            continue;
+        cause->confidence = CONFIDENCE_LOW;
+        snprintf(cause->against, sizeof(cause->against),
+                 "times have steps of %.3f ms and more: so much shorter, or longer, the waits may "
+                 "have been",
+                 report_ms(r->pipeline->step_ns));
+    }
+}
+
 void causes_of_clocks(struct report *r)
 {
+    if (r->pipeline->step_ns >= DOUBTED_NS)
+        judge_steps(r);
     merged(r);
     if (report_times_wrong(r))
         differ(r);

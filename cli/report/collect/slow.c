@@ -18,6 +18,12 @@ int64_t report_waited_ns(const struct report *r, const struct rpcrdma_transactio
     return time_less(until_ns, t->call_time_ns);
 }
 
+/* Of a length of time, where times have steps: it may be so much less. */
+static int64_t surely(const struct report *r, int64_t ns)
+{
+    return time_less(ns, r->pipeline->step_ns);
+}
+
 void report_slow_add(struct report_slow *sum, const struct report_slow *one)
 {
     if (one->rpcs == 0)
@@ -193,7 +199,7 @@ static bool untouched(const struct rpcrdma_transaction *t)
 /* It is long by itself, whatever the rest of the RPC took. */
 static bool is_long(const struct report *r, int64_t ns)
 {
-    return ns >= MAX(r->slow_ns, SECOND);
+    return surely(r, ns) >= MAX(r->slow_ns, SECOND);
 }
 
 /* Nor was anything sent again to that end since then. */
@@ -391,11 +397,11 @@ static void note_slow_server(struct report *r, const struct rpcrdma_transaction 
     struct report_trouble *trouble = tally ? report_trouble(tally) : NULL;
     int64_t resent_ns, ns;
 
-    if (!trouble || t->phases.server_ns < SECOND)
+    if (!trouble || surely(r, t->phases.server_ns) < SECOND)
         return;
     ns = MAX(not_set_up_ns(t), report_behind_reads_ns(tally, t));
     ns = t->phases.server_ns - MAX(ns, held_up_ns(tally, t));
-    if (ns < SECOND)
+    if (surely(r, ns) < SECOND)
         return;
     if (has_train(t))
         note_slow_responder(r, &trouble->slow_trains, t, ns);
@@ -442,17 +448,17 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
     struct report_tally *tally = report_tally_of(r, t->connection);
     int64_t half = t->latency_ns / 2, waited = t->phases.data_peer_ns;
     int64_t own = own_ns(r, t);
-    bool responder = own > half || is_long(r, own), reads;
+    bool responder = surely(r, own) > half || is_long(r, own), reads;
 
-    if (own >= REPORT_OFTEN_NS && !callback && t->has_latency && t->has_phases && untouched(t) &&
-        tally)
+    if (surely(r, own) >= REPORT_OFTEN_NS && !callback && t->has_latency && t->has_phases &&
+        untouched(t) && tally)
         note_responder(r, &report_trouble(tally)->slow_often, t, own);
     if (t->has_latency && t->latency_ns >= SECOND && !callback && untouched(t) && tally) {
         struct report_trouble *trouble = report_trouble(tally);
 
         trouble->longest_ns = MAX(trouble->longest_ns, t->latency_ns);
     }
-    if (!t->has_latency || t->latency_ns < r->slow_ns)
+    if (!t->has_latency || surely(r, t->latency_ns) < r->slow_ns)
         return;
     r->slow++;
     if (!t->has_phases) {
@@ -461,7 +467,8 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
     }
     if (responder && tally)
         note_slow_responder(r, &report_trouble(tally)->slow_own[!callback], t, own);
-    reads = !callback && t->read_chunk_length > 0 && (waited > half || is_long(r, waited));
+    reads =
+        !callback && t->read_chunk_length > 0 && (surely(r, waited) > half || is_long(r, waited));
     if (reads)
         note_slow_reads(r, t);
     if (callback || !untouched(t))
