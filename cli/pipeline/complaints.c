@@ -207,8 +207,7 @@ static void doubt_steps(const struct pipeline *pipeline)
               "all packets have the same time: how long anything took is not known");
     else
         doubt(pipeline, pipeline->doubts,
-              "the times of packets have steps of %.6g ms and more, and many have the time of the "
-              "one "
+              "the times of packets have steps of %.6g ms and more, and many have that of the one "
               "before: each length of time may be wrong by that, and shorter ones are not known",
               (double)pipeline->step_ns / 1e6);
 }
@@ -231,6 +230,10 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
               "from and to %s are wrong",
               stats.untimed, stats.untimed == 1 ? " has" : "s have",
               stats.untimed == 1 ? "it" : "them");
+    if (stats.said_micro)
+        doubt(pipeline, pipeline->doubts,
+              "the file says that its times are in microseconds, and the first packet's is in "
+              "nanoseconds: all are read as nanoseconds");
     if (stats.stamps_moved_ns > 0)
         doubt(pipeline, pipeline->doubts,
               "the times that hardware wrote into packets and the capture's own moved against each "
@@ -241,9 +244,13 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
         doubt_steps(pipeline);
     if (own->set_back > 0)
         doubt(pipeline, pipeline->doubts,
-              "the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
-              "lengths of time across that are wrong, or left out",
-              own->set_back, plural(own->set_back), (double)own->set_back_ns / 1e9);
+              "the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s, first at "
+              "packet %" PRIu64
+              ": lengths of time across that are wrong, or left out; or packets are "
+              "not in the order of time (files put one behind the other), and reordercap (of "
+              "Wireshark) puts them in order",
+              own->set_back, plural(own->set_back), (double)own->set_back_ns / 1e9,
+              pipeline->back_frame);
     if (stats.alike.pairs > 0)
         doubt_alike(pipeline, &stats.alike);
     if (own->parts.back > 0)

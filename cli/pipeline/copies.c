@@ -25,6 +25,8 @@ enum {
 
 static const uint32_t ID_STEP = 0x9e3779b1;
 static const int64_t APART_LEAST_NS = 1000000, SPREAD_NS = 2000000;
+/* Of several interfaces packets that are in two count once, unless they are so far apart. */
+static const int64_t APART_LEAST_SEVERAL_NS = 1000000000;
 
 struct pipeline_copies {
     struct seen {
@@ -42,7 +44,7 @@ struct pipeline_copies {
     int64_t *times;              /* between; as `seen`, NULL where nothing is looked for */
     int64_t since_ns, latest_ns; /* each was looked at */
     uint32_t interface;          /* of the first */
-    bool any, several;           /* interfaces: copies are told by them */
+    bool any, several;           /* interfaces */
 };
 
 static void let_go(struct pipeline_copies *copies)
@@ -127,16 +129,14 @@ bool pipeline_copies_look(struct pipeline_copies *copies, const struct source_pa
     if (fingerprint(&one->packet, BYTES, &print) &&
         (print.low >> 32 & ((UINT64_C(1) << copies->thinned) - 1)) == 0)
         note(copies, &print, one->packet.time_ns);
-    if (copies->n == TIMES || copies->several)
+    if (copies->n == TIMES)
         copies->left = 0;
-    if (copies->several)
-        let_go(copies);
     return copies->left > 0;
 }
 
 bool pipeline_copies_again(struct pipeline_copies *copies)
 {
-    if (++copies->again != AGAIN || copies->n == TIMES || copies->several)
+    if (++copies->again != AGAIN || copies->n == TIMES)
         return false;
     if (copies->left == 0) { /* others passed since: those that are alone count from the next on */
         begin(copies, SEEN);
@@ -179,14 +179,15 @@ int64_t pipeline_copies_judge(struct pipeline_copies *copies)
     uint64_t last, once;
     int64_t spread_ns, apart_ns;
 
-    if (n < TIMES_LEAST || copies->several || copies->forward * DIRECTION_PART < n ||
+    if (n < TIMES_LEAST || copies->forward * DIRECTION_PART < n ||
         (n - copies->forward) * DIRECTION_PART < n)
         return 0;
     qsort(copies->times, n, sizeof(copies->times[0]), by_length);
     apart_ns = copies->times[n / 2];
     once = alone(copies, apart_ns, &last);
     spread_ns = time_less(copies->times[n - 1 - n / 4], copies->times[n / 4]);
-    return apart_ns >= APART_LEAST_NS && once * ALONE_PART <= n && last <= n * LAST_PART &&
+    return apart_ns >= (copies->several ? APART_LEAST_SEVERAL_NS : APART_LEAST_NS) &&
+                   once * ALONE_PART <= n && last <= n * LAST_PART &&
                    spread_ns <= MAX(SPREAD_NS, apart_ns / SPREAD_PART)
                ? apart_ns
                : 0;

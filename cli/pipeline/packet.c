@@ -54,22 +54,31 @@ enum {
     TURNS_NS = 1000000000 /* several interfaces are read by turns */
 };
 
-static void set_back(struct pipeline_private *own, struct interface_clock *clock, int64_t by_ns)
+static void note_back(struct pipeline *pipeline, int64_t by_ns)
 {
+    if (pipeline->back_frame == 0)
+        pipeline->back_frame = pipeline->clock.frame;
+    pipeline->back_ns = MAX(pipeline->back_ns, by_ns);
+}
+
+static void set_back(struct pipeline *pipeline, struct interface_clock *clock, int64_t by_ns)
+{
+    struct pipeline_private *own = pipeline->own;
+
     if (by_ns < QUEUES_NS) {
         own->disorder++;
         own->disorder_ns = MAX(own->disorder_ns, by_ns);
         return;
     }
+    note_back(pipeline, by_ns);
     if (++clock->set_back > own->set_back) /* the same clock, as a rule, seen at each interface */
-        own->set_back = clock->set_back;
+        pipeline->n_back = own->set_back = clock->set_back;
     if (by_ns > own->set_back_ns)
         own->set_back_ns = by_ns;
 }
 
 /* A new interface of a file: does it begin before the end of what stands before it? */
-static void begin_part(const struct pipeline *pipeline, struct interface_clock *clock,
-                       int64_t now_ns)
+static void begin_part(struct pipeline *pipeline, struct interface_clock *clock, int64_t now_ns)
 {
     struct pipeline_private *own = pipeline->own;
     struct source_interface interface = {0};
@@ -94,6 +103,7 @@ static void begin_part(const struct pipeline *pipeline, struct interface_clock *
     }
     if (by_ns < (sections && before == 1 ? QUEUES_NS : TURNS_NS))
         return;
+    note_back(pipeline, by_ns);
     /* each interface of a section begins there */
     if (!sections || own->parts.newest != clock->input || own->parts.section != clock->section)
         own->parts.back++;
@@ -150,7 +160,7 @@ static void look_at_clock(struct pipeline *pipeline, const struct source_packet 
         if (!clock->fine)
             look_at_steps(pipeline, clock, now);
         if (now < clock->latest_ns) {
-            set_back(own, clock, time_less(clock->latest_ns, now));
+            set_back(pipeline, clock, time_less(clock->latest_ns, now));
             own->newest_ns = now;
         }
     }

@@ -97,7 +97,11 @@ struct pipeline {
     struct view_clock clock;
     /* the latest times in which no packet of any kind passed, by number % PIPELINE_IDLE_KEPT */
     struct pipeline_idle idle[PIPELINE_IDLE_KEPT];
-    uint64_t n_idle; /* so far */
+    uint64_t n_idle;     /* so far */
+    uint64_t back_frame; /* so far: the first packet at which time goes back, by more than queues
+                          * of an adapter change places; 0: none. And by how much, at most */
+    int64_t back_ns;
+    uint64_t n_back; /* how often, at one interface */
     /* so far: many packets have the time of the one before, and other times are that far apart, at
      * least; INT64_MAX: all have one time; 0: times are finer than PIPELINE_STEP_NS */
     int64_t step_ns;

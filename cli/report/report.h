@@ -98,6 +98,7 @@ enum report_cause_id {
     CAUSE_CLOCKS,      /* likewise: its two directions have two clocks */
     CAUSE_JUMPED,      /* likewise: its clock was set forward */
     CAUSE_COPIED,      /* likewise: it is two that were merged, by clocks that differ */
+    CAUSE_ORDER,       /* likewise: its packets are not in the order of time */
     N_CAUSES
 };
 
@@ -191,6 +192,9 @@ struct report {
     int64_t slow_of_all_ns;    /* the longest of these */
     uint64_t slow_cut;         /* of these: the Call was cut, and no part is known */
     struct report_jumps jumps; /* see collect/idle.c */
+    /* RPCs that were answered before the packet at which time goes back first; those of which only
+     * the Call or the Reply was before it, in the order of their times, or alone; and the others */
+    uint64_t before_back, across_onward, across_back;
     /* where the time of the client's RPCs went; of callbacks phases.server_ns is the client's */
     struct rpcrdma_phases spent;
     int64_t spent_stalled_ns;

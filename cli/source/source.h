@@ -119,6 +119,7 @@ struct source_stats {
     uint64_t other_blocks; /* pcapng: blocks that hold no packet, interface or statistics */
     uint64_t comments;     /* pcapng: packets with comments */
     uint64_t untimed;      /* pcapng: packets without a time: they have that of the one before */
+    bool said_micro;       /* pcap: times in nanoseconds, though the file says microseconds */
     /* times of hardware against the capture's, by more than clocks drift */
     int64_t stamps_moved_ns;
     uint64_t texts_left_out; /* names and comments of interfaces: too many and too long */

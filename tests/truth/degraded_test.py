@@ -17,7 +17,7 @@ import partial
 import pcap
 
 RECORDINGS = ('iwarp-nfs3-mini', 'roce-nfs3-mini', 'roce-nfs41-mini', 'roce-nfs42-mini')
-OF_THE_CAPTURE = {'capture-incomplete', 'captured-twice', 'clocks-differ', 'clock-jumped'}
+OF_THE_CAPTURE = {'capture-incomplete', 'captured-twice', 'clocks-differ', 'clock-jumped', 'not-in-order'}
 # Each packet twice, or two that change places, may be the network's: `duplicated`, `reordered`. An end of which nothing is captured
 # from some packet on looks like one that has died.
 NOT_TOLD_APART = ('twice-', 'crossed-', 'second-half-only')

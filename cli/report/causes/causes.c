@@ -41,6 +41,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_CLOCKS] = "clocks-differ",
     [CAUSE_JUMPED] = "clock-jumped",
     [CAUSE_COPIED] = "captured-twice",
+    [CAUSE_ORDER] = "not-in-order",
 };
 
 const char *report_cause_name(enum report_cause_id id)

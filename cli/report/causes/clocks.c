@@ -3,6 +3,7 @@
  * captured both, and what they captured was merged. */
 #include "report/causes/causes.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "out/address.h"
@@ -131,6 +132,63 @@ static void doubt(const struct report *r, struct report_cause *cause)
              report_ms(r->pipeline->early_ns));
 }
 
+/* Files were put one behind the other, each with what one end sent: nothing was answered until time
+ * goes back, and then all that was before is. By a clock that is set back Replies come before their
+ * Calls. */
+static void not_in_order(struct report *r)
+{
+    enum { LEAST = 3 };
+    struct report_cause *cause;
+    GString *told;
+
+    if (r->pipeline->back_frame == 0 || r->before_back > 0 || r->across_onward < LEAST ||
+        r->across_back > r->across_onward / 2)
+        return;
+    told = g_string_new(NULL);
+    take_back(r, by_order, told);
+    take_back_rules(r);
+    if (told->len > 0) {
+        r->undecided = r->n_causes == 0;
+        cause = report_cause_add(r, CAUSE_ORDER, CONFIDENCE_HIGH);
+        cause->frame = r->pipeline->back_frame;
+        snprintf(
+            cause->text, sizeof(cause->text),
+            "The packets are not in the order of time: at packet %" PRIu64
+            " time goes back by %.3f s, and until then no RPC was answered. Files were put one "
+            "behind the other, each with what one end sent. Which came first is not known, and "
+            "not told for that: %s. reordercap (of Wireshark) puts the file in order.",
+            r->pipeline->back_frame, report_seconds(r->pipeline->back_ns), told->str);
+    }
+    g_string_free(told, TRUE);
+}
+
+/* It is known by lengths of time: between two such moments they are right, and these are many. */
+static bool by_time(const struct report *r, const struct report_cause *cause)
+{
+    static const bool which[N_CAUSES] = {
+        [CAUSE_CREDITS] = true,  [CAUSE_SLOTS] = true,  [CAUSE_DELAY] = true,
+        [CAUSE_TRANSFER] = true, [CAUSE_SERVER] = true, [CAUSE_CLIENT] = true,
+        [CAUSE_STALLED] = true,  [CAUSE_JUMPED] = true,
+    };
+    bool by_silence = cause->id == CAUSE_CONNECTION_FAILED || cause->id == CAUSE_UNANSWERED ||
+                      cause->id == CAUSE_SERVER_RESTARTED || cause->id == CAUSE_CLIENT_RESTARTED;
+
+    (void)r;
+    return which[cause->id] || (by_silence && cause->confidence < CONFIDENCE_HIGH);
+}
+
+static void often_back(struct report *r)
+{
+    enum { OFTEN = 3 };
+    GString *told;
+
+    if (r->pipeline->n_back <= OFTEN)
+        return;
+    told = g_string_new(NULL);
+    take_back(r, by_time, told);
+    g_string_free(told, TRUE);
+}
+
 /* What is there twice seems to be sent again: nothing of that is known. */
 static void merged(struct report *r)
 {
@@ -192,6 +250,8 @@ void causes_of_clocks(struct report *r)
 {
     if (r->pipeline->step_ns >= DOUBTED_NS)
         judge_steps(r);
+    often_back(r);
+    not_in_order(r);
     merged(r);
     if (report_times_wrong(r))
         differ(r);

@@ -221,6 +221,20 @@ static void note_early_reply(struct report *r, const struct rpcrdma_transaction 
     r->pipeline->early_ns = MAX(r->pipeline->early_ns, ns);
 }
 
+/* Which parts of the capture it is in, if time goes back between two of them. */
+static void note_back(struct report *r, const struct rpcrdma_transaction *t)
+{
+    uint64_t back = r->pipeline->back_frame;
+    uint64_t first = MIN(t->call_frame, t->reply_frame), last = MAX(t->call_frame, t->reply_frame);
+
+    if (first != 0 && (back == 0 || last < back))
+        r->before_back++;
+    else if (first != 0 && first < back && t->reply_time_ns < t->call_time_ns)
+        r->across_back++;
+    else if (first != 0 ? first < back : last < back || (back == 0 && t->call_frame == 0))
+        r->across_onward++;
+}
+
 static void on_transaction(void *context, const struct rpcrdma_transaction *t)
 {
     struct report *r = context;
@@ -228,6 +242,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
 
     if (t->reply_frame != 0 && t->reply_frame < t->call_frame)
         note_early_reply(r, t);
+    note_back(r, t);
     if (t->has_latency)
         groups_expect_latency(r->clients, rpc_client(t), t->latency_ns);
     r->rpcs++;

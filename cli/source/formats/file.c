@@ -326,6 +326,7 @@ static void file_stats(const struct source *source, struct source_stats *out)
         .other_blocks = file->other_blocks,
         .comments = file->comments,
         .untimed = file->untimed,
+        .said_micro = file->said_micro,
         .end_known = file->end_known,
         .end_ns = file->end_ns,
     };

@@ -65,6 +65,7 @@ struct file {
     size_t section_first; /* pcapng: where this section's interfaces begin */
 
     uint64_t wrong_times, first_wrong; /* packets with times that cannot be; which was the first */
+    bool said_micro; /* pcap: its times are in nanoseconds, though it says microseconds */
     uint64_t other_blocks, comments, untimed;
     uint64_t texts_left_out; /* pcapng: names and comments */
     bool end_known;          /* pcapng: as the statistics of an interface say; the latest: */

@@ -19,6 +19,17 @@ static uint32_t per_second(const struct file_interface *interface)
     return interface->exponent == 6 ? 1000000 : 1000000000;
 }
 
+/* Nearly each time of nanoseconds is none of microseconds: the first packet tells. */
+static void look_at_first(struct file *file, uint32_t fraction)
+{
+    struct file_interface *interface = file->interfaces;
+
+    if (file->frame > 0 || interface->exponent != 6 || fraction < 1000000 || fraction >= 1000000000)
+        return;
+    interface->exponent = 9;
+    file->said_micro = true;
+}
+
 static enum record next(struct file *file, struct source_packet *out)
 {
     struct input *in = file->in;
@@ -59,6 +70,7 @@ static enum record next(struct file *file, struct source_packet *out)
         return RECORD_AGAIN;
     there = in->end - in->pos - header;
     p = in->data + in->pos + header;
+    look_at_first(file, fraction);
     if (fraction >= per_second(interface))
         file_wrong_time(file);
     time_ns =
@@ -138,8 +150,12 @@ at_hand_in_order(struct file *file, struct source_packet *packets, size_t max, b
  */
 static size_t at_hand(struct file *file, struct source_packet *packets, size_t max)
 {
+    const struct input *in = file->in;
+
     if (file->lengths_swapped)
         return 0;
+    if (file->frame == 0 && in->end - in->pos >= file->packet_header)
+        look_at_first(file, file_u32(file, in->data + in->pos + 4));
     return file->swapped ? at_hand_in_order(file, packets, max, true)
                          : at_hand_in_order(file, packets, max, false);
 }

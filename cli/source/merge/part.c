@@ -150,6 +150,7 @@ void parts_stats(const struct part *parts, size_t n, struct source_stats *out)
         out->other_blocks += one.other_blocks;
         out->comments += one.comments;
         out->untimed += one.untimed;
+        out->said_micro |= one.said_micro;
         out->read += one.read;
         out->size += one.size;
         add_end(&parts[i], &one, out);

@@ -81,14 +81,15 @@ struct flow_conn {
     struct chain hosts;   /* in conns->hosts, once it has a number */
     struct heap_node lru; /* in conns->lru, by a frame not after pub.last_frame: see lru.c */
     uint64_t counted_key;
-    bool counted;    /* in conns->unpaired */
-    bool half_open;  /* in conns->half_open */
-    bool by_cm;      /* its set-up was seen: the REQ, MPA's Request */
-    bool by_syn;     /* a repeated SYN is all there is */
-    bool unread;     /* a message was cut before what it is about could be read */
-    bool accepted;   /* and the answer to it */
-    bool replayed;   /* both long before what comes next in the capture */
-    bool registered; /* in conns->cm, under end 0's address, end 1's and comm_id[0] */
+    bool counted;         /* in conns->unpaired */
+    bool half_open;       /* in conns->half_open */
+    bool by_cm;           /* its set-up was seen: the REQ, MPA's Request */
+    bool by_syn;          /* a repeated SYN is all there is */
+    bool unread;          /* a message was cut before what it is about could be read */
+    bool accepted;        /* and the answer to it, */
+    uint8_t accepted_tap; /* at this place of capture */
+    bool replayed;        /* both long before what comes next in the capture */
+    bool registered;      /* in conns->cm, under end 0's address, end 1's and comm_id[0] */
     bool has_comm_id[2];
     bool has_start_psn[2];
     bool fin[2];           /* iWARP: the stream towards this end was closed */

@@ -338,13 +338,14 @@ static bool accepted_again(const struct flow_conn *conn, const struct rpcrdma_op
 }
 
 /* The REP once more, long after the RTU: its sender, which takes no message until then, has not got
- * it. Just after it, it is a copy from a second place of capture. */
-static void note_accepted_again(struct flow_conns *conns, struct flow_conn *conn,
+ * it. Just after it, or where another place is known, it is a copy from a second place of capture.
+ */
+static void note_accepted_again(const struct flow_conns *conns, struct flow_conn *conn,
                                 const struct rpcrdma_op *op)
 {
     struct rpcrdma_life *life = &conn->pub.life;
 
-    if (replayed(op) || !conn->pub.established ||
+    if (replayed(op) || conns->context->tap != conn->accepted_tap || !conn->pub.established ||
         op->time_ns - life->established_ns < (int64_t)COPY_NS)
         return;
     life->accepted_again++;
@@ -374,11 +375,13 @@ static struct flow_conn *accepted_alone(struct flow_conns *conns, const struct r
 }
 
 /* What the REP says of its sender. */
-static void note_accepter(struct flow_conn *conn, const struct rpcrdma_op *op)
+static void note_accepter(const struct flow_conns *conns, struct flow_conn *conn,
+                          const struct rpcrdma_op *op)
 {
     const struct rpcrdma_op_connect *c = op->connect;
 
     conn->accepted = true;
+    conn->accepted_tap = conns->context->tap;
     conn->comm_id[1] = c->local_comm_id;
     conn->has_comm_id[1] = true;
     conn->start_psn[1] = c->start_psn;
@@ -424,7 +427,7 @@ static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_o
     }
     flow_conn_touch(conns, conn);
     conn_established(conns, conn);
-    note_accepter(conn, op);
+    note_accepter(conns, conn, op);
     if (dir) {
         conn_attach(conns, conn, 1, dir);
         dir->pmtu = conn->path_mtu;

@@ -58,14 +58,17 @@ bool delivery_apart(struct flow_memory *memory, struct flow_delivery *d, const s
     const struct transmission *t = transmission_at(d, at);
     struct rpcrdma_path *path = delivery_rare(memory, d);
     struct apart *apart;
+    bool near; /* where copies go on: also past 0, which else says that there is no ID */
 
     if (!path)
         return false;
     apart = &d->rare->apart;
-    if ((uint16_t)(now->id - apart->id - 1) >= NEAR)
+    near = (uint16_t)(now->id - apart->id - 1) < NEAR;
+    if (!near)
         apart->run = 0;
     apart->id = now->id;
-    if (!origin_counts(d) || now->id == 0 || (int16_t)(uint16_t)(now->id - d->id) > 0) {
+    if (!origin_counts(d) || (now->id == 0 && !(near && apart->known)) ||
+        (int16_t)(uint16_t)(now->id - d->id) > 0) {
         apart->run = 0;
         return false;
     }

@@ -2,6 +2,7 @@
 """report of captures of two hosts with different clocks that were merged into one: each packet is there twice."""
 import json
 import os
+import subprocess
 import unittest
 
 from command import CommandTest, capture
@@ -91,6 +92,27 @@ class Merged(CommandTest):
         packets = [without_id(one) for one in packets]
         cause, = self.report(packets, SECOND * 35 // 100)['causes']
         self.assertEqual((cause['cause'], cause['confidence']), ('captured-twice', 'high'))
+
+    def test_id_past_0(self):
+        """Identifications are counted on past 0, which says elsewhere that there is none."""
+        packets, _ = pcap.read(capture('iwarp-nfs3-mini'))
+        ids = [int.from_bytes(one.data[18:20], 'big') for one in packets if one.data[12:14] == b'\x08\0']
+        for at in range(len(ids) // 4, len(ids), len(ids) // 8):
+            moved = [with_id(one, int.from_bytes(one.data[18:20], 'big') - ids[at] & 0xffff) if one.data[12:14] == b'\x08\0' else one
+                     for one in packets]
+            report = self.report(moved, 5 * SECOND)
+            self.assertEqual((report['verdict'], report['causes']), ('healthy', []))
+
+    def test_interfaces(self):
+        """mergecap gives each capture an interface. The server's REP of the second one is not sent again."""
+        packets, _ = pcap.read(capture('roce-nfs3-mini'))
+        self.report(packets, 0)
+        paths = [os.path.join(self.folder, name) for name in ('client.pcap', 'server.pcap', 'both.pcapng')]
+        for path, late_ns in zip(paths, (0, 5 * SECOND)):
+            pcap.write(path, [one._replace(time_ns=one.time_ns + late_ns) for one in packets])
+        subprocess.run(['mergecap', '-w', paths[2], *paths[:2]], check=True)
+        report = json.loads(self.run_command('report', '--json', paths[2]))
+        self.assertEqual([cause['cause'] for cause in report['causes'] if cause['cause'] != 'captured-twice'], [])
 
     def test_sent_again(self):
         """Not if only what one host sends comes again, a few packets do, or each comes with an IPv4 identification of its own."""
