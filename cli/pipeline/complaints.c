@@ -257,13 +257,15 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
         doubt_parts(pipeline);
     if (early(pipeline) && !(own->files && own->files->inputs[0]))
         doubt_directions(pipeline);
-    if (own->disorder >= DISORDER_PACKETS && own->disorder_ns >= DISORDER_NS)
+    if (own->disorder >= DISORDER_PACKETS && own->disorder_ns >= DISORDER_NS) {
+        pipeline->disordered = own->disorder;
         doubt(pipeline, pipeline->doubts,
               "%" PRIu64
               " packets stand behind a later one, by up to %.3f ms: what seems to be lost, "
               "sent twice or slow may come from that; reordercap (of Wireshark) puts a file in "
               "order",
               own->disorder, (double)own->disorder_ns / 1e6);
+    }
     if (own->files && own->files->inputs[0])
         doubt_clocks(pipeline);
     if (too_deep > 0) {

@@ -91,6 +91,8 @@ struct pipeline {
      * told among the doubts: the two directions' clocks are so far apart, at least */
     uint64_t early_acks, early_replies;
     int64_t early_ns;
+    uint64_t disordered;        /* packets that stand behind a later one, where that is told; once
+                                 * pipeline_run has ended */
     struct rpcrdma_apart apart; /* likewise, of packets alone; once pipeline_run has ended */
 
     /* for sinks to read */

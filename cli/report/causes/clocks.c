@@ -189,6 +189,22 @@ static void often_back(struct report *r)
     g_string_free(told, TRUE);
 }
 
+/* A packet that stands far behind later ones is taken for a copy. */
+static void doubt_copies(struct report *r)
+{
+    for (unsigned i = 0; r->pipeline->disordered > 0 && i < r->n_causes; i++) {
+        struct report_cause *cause = &r->causes[i];
+
+        if (cause->id != CAUSE_DUPLICATED)
+            continue;
+        cause->confidence = CONFIDENCE_LOW;
+        snprintf(cause->against, sizeof(cause->against),
+                 "%" PRIu64 " packets of the capture stand behind a later one, and may have come "
+                 "once: reordercap (of Wireshark) puts a file in order",
+                 r->pipeline->disordered);
+    }
+}
+
 /* What is there twice seems to be sent again: nothing of that is known. */
 static void merged(struct report *r)
 {
@@ -250,6 +266,7 @@ void causes_of_clocks(struct report *r)
 {
     if (r->pipeline->step_ns >= DOUBTED_NS)
         judge_steps(r);
+    doubt_copies(r);
     often_back(r);
     not_in_order(r);
     merged(r);

@@ -44,7 +44,7 @@ class Silent(command.CommandTest):
         for what in COMMANDS:
             self.said(what, path)
             self.assertRegex(self.stderr, r'(?m)^rpcrdma: \S+: the clock of the capture was set back 1 time, by up '
-                                          r'to 3\d{3}\.\d{3} s: ', what)
+                                          r'to 3\d{3}\.\d{3} s, first at packet \d+: ', what)
         self.told_by_report(path, 'doubtful', f'{path}: the clock of the capture was set back 1 time')
         self.assertRegex(' '.join(self.said('report', path).split()), 'Healthy as far as its times can be trusted: ')
         self.told_by_report(command.capture(), None, 'set back')
