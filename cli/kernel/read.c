@@ -14,33 +14,53 @@
 #include "source/bytes/input.h"
 #include "source/rights/privilege.h"
 
+/* NULL: errno says why; EINVAL: it is no regular file, and so cannot be read twice. */
+static FILE *open_regular(const char *path)
+{
+    struct privilege_lent lent;
+    struct stat is;
+    FILE *file = NULL;
+    int fd;
+
+    privilege_lend(&lent);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    privilege_return(&lent);
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &is) != 0 || !S_ISREG(is.st_mode))
+        errno = EINVAL;
+    else
+        file = fdopen(fd, "r");
+    if (!file) {
+        int why = errno;
+
+        close(fd);
+        errno = why;
+    }
+    return file;
+}
+
+/* False: it cannot be opened, which was said. */
+static bool open_trace(struct kernel_trace *source, const char *path, size_t max_bytes)
+{
+    source->pub.path = path;
+    kernel_records_init(&source->records, max_bytes);
+    source->file = open_regular(path);
+    if (!source->file)
+        complain("%s: %s", path, errno == EINVAL ? "not a regular file" : strerror(errno));
+    return source->file;
+}
+
 struct kernel *kernel_open(char *const *paths, size_t max_bytes)
 {
     unsigned n = g_strv_length((char **)paths);
     struct kernel *kernel = g_new0(struct kernel, 1);
 
     kernel->sources = g_new0(struct kernel_trace, n);
-    for (; kernel->n < n; kernel->n++) {
+    while (kernel->n < n) {
         struct kernel_trace *source = &kernel->sources[kernel->n];
-        struct privilege_lent lent;
-        struct stat is;
-        int fd;
 
-        source->pub.path = paths[kernel->n];
-        kernel_records_init(&source->records, max_bytes / n);
-        privilege_lend(&lent);
-        fd = open(source->pub.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-        privilege_return(&lent);
-        if (fd >= 0 && (fstat(fd, &is) != 0 || !S_ISREG(is.st_mode))) {
-            close(fd);
-            fd = -1;
-            errno = EINVAL; /* it is read twice */
-        }
-        source->file = fd >= 0 ? fdopen(fd, "r") : NULL;
-        if (!source->file) {
-            complain("%s: %s", source->pub.path,
-                     errno == EINVAL ? "not a regular file" : strerror(errno));
-            kernel->n++;
+        if (!open_trace(source, paths[kernel->n++], max_bytes / n)) {
             kernel_free(kernel);
             return NULL;
         }
