@@ -129,7 +129,7 @@ static void paused(struct report *r, struct report_periods *still)
              "%s%s%s while data moved: %s%" PRIu64
              " RPC%s of %.3g s or more took %s from the first to the last packet of their "
              "RDMA, at less than 1 MB/s, with nothing sent again. %s",
-             end ? "The " : "An end", end ? end : " stood still, or the way,",
+             end ? "The " : "An end, or the way,", end ? end : " stood still, or was slow,",
              end ? " had no room (TCP's window was 0)" : "", report_at_least(r), slow.rpcs,
              plural(slow.rpcs), report_seconds(MAX(r->slow_ns, SECOND)),
              report_slow_in_all(&slow, time),

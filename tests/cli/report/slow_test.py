@@ -454,7 +454,7 @@ class Slow(ConversationTest):
                     cause, = self.pause(name, behind, 5 * SECOND)['causes']
                     self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs']), ('stalled-end', 'medium', 1))
                     self.assertAlmostEqual(cause['cost_ns'], 5 * SECOND, delta=SECOND // 10)
-                    self.assertIn('An end stood still, or the way, while data moved: 1 RPC of 1 s or more took 5.0', cause['text'])
+                    self.assertIn('An end, or the way, stood still, or was slow, while data moved: 1 RPC of 1 s or more took 5.0', cause['text'])
                     self.assertEqual(self.pause(name, behind, SECOND // 2)['verdict'], 'healthy')
             for behind in beside:
                 self.assertNotIn('while data moved', str(self.pause(name, behind, 5 * SECOND)['causes']))
