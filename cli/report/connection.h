@@ -405,7 +405,7 @@ struct report_connection {
     /* the most bytes that an RPC moved towards the client, the server, of those that were answered
      */
     uint32_t passed[2];
-    bool large_lost[2];          /* towards them: see causes/large.c */
+    bool large_lost[2];          /* towards them: see causes/packets/large.c */
     bool large_cut;              /* likewise, and it went on with smaller ones, or later */
     struct report_pauses pauses; /* none: there were none, or there was no room */
     bool has_path[2];

@@ -257,7 +257,7 @@ struct report {
     const struct report_connection *about; /* which one the rules look at */
     struct report_cause *causes;           /* the one that cost most first; owned */
     unsigned n_causes, size_causes;
-    uint64_t uncaptured; /* packets that kept connections lack: see causes/lacking.c */
+    uint64_t uncaptured; /* packets that kept connections lack: see causes/capture/lacking.c */
     bool undecided;      /* too little was captured to call it healthy */
 };
 

@@ -159,7 +159,7 @@ static void note_alone(struct report *r, struct report_slow *slow,
     }
 }
 
-/* And what speaks against it: see doubt_end in causes/slow.c. */
+/* And what speaks against it: see doubt_end in causes/time/slow.c. */
 static void note_slow_responder(struct report *r, struct report_slow *slow,
                                 const struct rpcrdma_transaction *t, int64_t ns)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RPCRDMA_CLI_REPORT_CAUSES_SLOW_SUMS_H
-#define RPCRDMA_CLI_REPORT_CAUSES_SLOW_SUMS_H
+#ifndef RPCRDMA_CLI_REPORT_CAUSES_TIME_SLOW_SUMS_H
+#define RPCRDMA_CLI_REPORT_CAUSES_TIME_SLOW_SUMS_H
 
 /* What the rules about RPCs that an end was slow to answer, or that stood still, do alike. */
 

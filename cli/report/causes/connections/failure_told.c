@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is told of connections that failed, whichever rule finds it. */
-#include "report/causes/life.h"
+#include "report/causes/connections/life.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RPCRDMA_CLI_REPORT_CAUSES_RESTARTED_H
-#define RPCRDMA_CLI_REPORT_CAUSES_RESTARTED_H
+#ifndef RPCRDMA_CLI_REPORT_CAUSES_CONNECTIONS_RESTARTED_H
+#define RPCRDMA_CLI_REPORT_CAUSES_CONNECTIONS_RESTARTED_H
 
 /* What the rules of failed connections ask of restarts: restarted.c, and where another is named. */
 

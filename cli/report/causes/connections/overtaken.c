@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* TCP sends again for many minutes what did not arrive: a Call comes through on a connection that
  * the client has given up, after it was answered on another one. */
-#include "report/causes/life.h"
+#include "report/causes/connections/life.h"
 #include "report/hosts.h"
 
 #include <inttypes.h>

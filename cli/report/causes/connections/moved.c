@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Requests to connect went to another Ethernet address than those for the connection before:
  * another host has the server's IP address, or another router is on the way. */
-#include "report/causes/restarted.h"
+#include "report/causes/connections/restarted.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rules of docs/report.md about RPCs that an end was slow to answer. */
-#include "report/causes/slow_sums.h"
+#include "report/causes/time/slow_sums.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rule of docs/report.md about restarts of the client, or of its adapter. */
-#include "report/causes/restarted.h"
+#include "report/causes/connections/restarted.h"
 
 #include <stdio.h>
 

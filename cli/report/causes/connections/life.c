@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rules of docs/report.md about connections that failed. */
-#include "report/causes/life.h"
+#include "report/causes/connections/life.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RPCRDMA_CLI_REPORT_CAUSES_LIFE_H
-#define RPCRDMA_CLI_REPORT_CAUSES_LIFE_H
+#ifndef RPCRDMA_CLI_REPORT_CAUSES_CONNECTIONS_LIFE_H
+#define RPCRDMA_CLI_REPORT_CAUSES_CONNECTIONS_LIFE_H
 
 /* What the rules of connections that failed share: life.c, held.c, left.c, lost.c. */
 
 #include "common/times.h"
-#include "report/causes/restarted.h"
+#include "report/causes/connections/restarted.h"
 
 /* held.c: the Calls that were sent again on this connection had reached the server's host:
  * adds the cause, and there is no other one. */

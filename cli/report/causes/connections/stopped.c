@@ -2,7 +2,7 @@
 /* The rule of docs/report.md about a client that stops in the middle of the data that its server
  * asked for, and comes back with another mount: it was restarted. Over TCP, where a host that has
  * data goes on to send it, and an Ack tells what arrived. */
-#include "report/causes/life.h"
+#include "report/causes/connections/life.h"
 
 #include <stdio.h>
 

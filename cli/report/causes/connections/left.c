@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A connection took the place of another one a second or more later, and no Call was seen on both.
  */
-#include "report/causes/life.h"
+#include "report/causes/connections/life.h"
 
 #include <inttypes.h>
 #include <stdio.h>

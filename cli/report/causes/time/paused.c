@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rules of docs/report.md about an end that stood still, or the way, while nothing was sent
  * again. */
-#include "report/causes/slow_sums.h"
+#include "report/causes/time/slow_sums.h"
 
 #include <inttypes.h>
 #include <stdio.h>

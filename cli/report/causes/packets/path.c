@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rules of docs/report.md about the way between the ends: what was lost, refused, copied
  * or reordered on it. */
-#include "report/causes/life.h"
+#include "report/causes/connections/life.h"
 
 #include <inttypes.h>
 #include <stdio.h>

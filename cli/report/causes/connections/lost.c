@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Nothing took the place of a connection: an end stopped answering, or attempts to connect got no
  * answer at all. */
-#include "report/causes/life.h"
-#include "report/causes/restarted.h"
+#include "report/causes/connections/life.h"
+#include "report/causes/connections/restarted.h"
 #include "report/hosts.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/causes/slow_sums.h"
+#include "report/causes/time/slow_sums.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Calls that no Reply came for, be it that their client gave up, or nobody did. A server that
  * answers several connections no more is one cause, however many they are. */
-#include "report/causes/life.h"
+#include "report/causes/connections/life.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rule of docs/report.md about restarts of the server. */
-#include "report/causes/restarted.h"
+#include "report/causes/connections/restarted.h"
 #include "report/hosts.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rule of docs/report.md about a client that asks anew by a queue pair which its server still
  * has in a connection (REJ, stale connection): it does not know that any more. */
-#include "report/causes/life.h"
+#include "report/causes/connections/life.h"
 #include "report/collect/attempts.h"
 #include "report/hosts.h"
 
