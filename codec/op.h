@@ -198,6 +198,28 @@ struct rpcrdma_tcp_segment {
         stamp; /* TCP's timestamp (RFC 7323): of its sender's clock, a millisecond or more each */
 };
 
+enum rpcrdma_tcp_bytes_kind {
+    RPCRDMA_TCP_BYTES_SEGMENT, /* what a packet carries, as it is captured; perhaps nothing */
+    RPCRDMA_TCP_BYTES_START,   /* MPA's Request or Reply, before the operation that it becomes */
+    RPCRDMA_TCP_BYTES_FPDU,    /* likewise */
+    RPCRDMA_TCP_BYTES_NONE,    /* the connection of which segments were told is not iWARP */
+};
+
+/* Bytes of a TCP connection that is iWARP, or may be. Those of a direction become start-up frames
+ * and FPDUs in the order of their sequence numbers, each byte at most once. */
+struct rpcrdma_tcp_bytes {
+    uint8_t kind; /* enum rpcrdma_tcp_bytes_kind */
+    bool begins;  /* SEGMENT: what follows in this direction, and in the other, need not continue
+                   * what was told before */
+    bool markers; /* FPDU: markers are in it, every 512 bytes from this sequence number on */
+    uint32_t marker_phase;
+    struct rpcrdma_address src, dst;
+    uint16_t src_port, dst_port;
+    uint32_t seq, len;
+    const uint8_t *bytes; /* caplen of them; borrowed, valid during the call */
+    uint32_t caplen;
+};
+
 /* a - b of two 24-bit PSNs, in [-2^23, 2^23). */
 static inline int32_t rpcrdma_psn_diff(uint32_t a, uint32_t b)
 {

@@ -17,8 +17,8 @@ struct rpcrdma_analyzer {
     struct rpcrdma_net *net;
     struct rpcrdma_flow *flow;
     bool stopped, no_memory;
-    bool seen, unusual;           /* operations, by the sink; those that are unusual */
-    struct apart *apart;          /* NULL: nobody follows what arrives. Owned */
+    bool seen, unusual;                  /* operations, by the sink; those that are unusual */
+    struct apart *apart;                 /* NULL: nobody follows what arrives. Owned */
     const struct rpcrdma_packet *packet; /* of the operation in hand, or of ops[0]; those of the */
     size_t packet_size;                  /* others follow, so far apart */
     struct rpcrdma_op ops[BATCH];        /* rpcrdma_net_plain's */
@@ -71,6 +71,14 @@ static void on_segment(void *context, const struct rpcrdma_tcp_segment *segment)
         apart_segment(analyzer->apart, segment);
     if (!ended(analyzer) && !rpcrdma_flow_segment(analyzer->flow, segment))
         analyzer->no_memory = true;
+}
+
+static void on_bytes(void *context, const struct rpcrdma_tcp_bytes *bytes)
+{
+    const struct rpcrdma_analyzer *analyzer = context;
+
+    if (!ended(analyzer))
+        analyzer->sink.bytes(analyzer->sink.context, bytes);
 }
 
 static void on_finding(void *context, const struct rpcrdma_finding *finding)
@@ -127,6 +135,8 @@ struct rpcrdma_analyzer *rpcrdma_analyzer_new(const struct rpcrdma_analyzer_conf
         net_sink.op = on_op_unseen;
     if (flow_sink.finding)
         net_sink.finding = on_finding;
+    if (analyzer->sink.bytes)
+        net_sink.bytes = on_bytes;
     if (flow_config.delivery || flow_config.credits)
         net_sink.segment = on_segment;
     if (flow_config.delivery)

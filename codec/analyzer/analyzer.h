@@ -50,6 +50,8 @@ struct rpcrdma_analyzer_sink {
     /* op_done may be left out after one that is not `unusual`, as rpcrdma_flow_batch says it; of
      * use where `op` is NULL */
     bool op_done_unusual;
+    /* as that of rpcrdma_net_sink. NULL is fine */
+    void (*bytes)(void *context, const struct rpcrdma_tcp_bytes *bytes);
 };
 
 struct rpcrdma_analyzer;
@@ -114,7 +116,8 @@ RPCRDMA_API const struct rpcrdma_apart *rpcrdma_analyzer_apart(struct rpcrdma_an
 
 /* Its two parts, for what only they know: rpcrdma_net_stats, rpcrdma_flow_tap, rpcrdma_flow_time,
  * rpcrdma_flow_credits, rpcrdma_flow_connection and its like. The analyzer's; give them no packets,
- * segments and operations. */
+ * segments and operations; but from within `op` flow/ may be given another one, in place of one
+ * that is left out. */
 RPCRDMA_API struct rpcrdma_net *rpcrdma_analyzer_net(struct rpcrdma_analyzer *analyzer);
 RPCRDMA_API struct rpcrdma_flow *rpcrdma_analyzer_flow(struct rpcrdma_analyzer *analyzer);
 

@@ -43,6 +43,9 @@ struct rpcrdma_net_sink {
     void (*finding)(void *context, const struct rpcrdma_finding *finding); /* or NULL */
     void *context;
     void (*segment)(void *context, const struct rpcrdma_tcp_segment *segment); /* or NULL */
+    /* iWARP: where in TCP's bytes operations are; then the checksum of each segment is looked at, so
+     * that they are made of what was not damaged on its way. Or NULL */
+    void (*bytes)(void *context, const struct rpcrdma_tcp_bytes *bytes);
 };
 
 struct rpcrdma_net_config {

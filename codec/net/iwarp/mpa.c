@@ -200,6 +200,7 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     const uint8_t *content = fpdu;
     uint32_t captured = caplen, length;
     enum rpcrdma_plausible plausible;
+    struct rpcrdma_tcp_piece unit = {.seq = seq, .len = size, .caplen = caplen, .bytes = fpdu};
 
     if (rpcrdma_mpa_markers(c, end)) {
         if (!tcp->scratch)
@@ -212,6 +213,7 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         content = tcp->scratch;
     }
     if (captured < 2) { /* cut, or nothing is reported of it: there is no memory */
+        rpcrdma_tcp_tell_unit(tcp, c, end, RPCRDMA_TCP_BYTES_FPDU, &unit);
         rpcrdma_ddp(tcp, c, end, seq, size, content, 0, size);
         return true;
     }
@@ -228,6 +230,7 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     if (tcp->net->check_crc && c->stream[0].mpa_seen && c->stream[1].mpa_seen &&
         (c->stream[0].mpa_crc || c->stream[1].mpa_crc) && caplen == size)
         check_crc(tcp, c, end, seq, fpdu, size);
+    rpcrdma_tcp_tell_unit(tcp, c, end, RPCRDMA_TCP_BYTES_FPDU, &unit);
     length = rpcrdma_get_be16(content);
     captured -= 2;
     rpcrdma_ddp(tcp, c, end, seq, size, content + 2, captured < length ? captured : length, length);
@@ -326,6 +329,7 @@ static void start_frame(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
     struct rpcrdma_op_connect connect = {0};
     uint32_t header = START_BYTES;
     bool request = is_key(frame, caplen, "MPA ID Req Frame");
+    struct rpcrdma_tcp_piece unit = {.seq = begin, .len = size, .caplen = caplen, .bytes = frame};
     struct rpcrdma_op op;
 
     rpcrdma_ddp_op(c, end,
@@ -350,6 +354,7 @@ static void start_frame(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
     if (connect.private_caplen < connect.private_len)
         op.flags |= RPCRDMA_OP_TRUNCATED;
     op.connect = &connect;
+    rpcrdma_tcp_tell_unit(tcp, c, end, RPCRDMA_TCP_BYTES_START, &unit);
     s->phase = RPCRDMA_STREAM_FPDU;
     s->has_phase = true;
     s->marker_phase = begin + size;

@@ -389,11 +389,17 @@ static bool length_disagrees(const struct rpcrdma_layer *l)
                                       packet->len - l->c.len > FRAME_SUM);
 }
 
+/* All are, by who wants what is right, or each byte. */
+static bool checks_all(const struct rpcrdma_net *net)
+{
+    return net->check_crc || net->sink.bytes;
+}
+
 /* What is replayed stands where nothing fits. */
 static bool to_check(const struct rpcrdma_layer *l, struct rpcrdma_tcp_connection *c, int end,
                      const struct rpcrdma_tcp_taken *t)
 {
-    return l->net->check_crc ||
+    return checks_all(l->net) ||
            (!l->net->replays && rpcrdma_tcp_to_check(l->net->tcp, c, end, t, length_disagrees(l)));
 }
 
@@ -401,7 +407,7 @@ static bool to_check(const struct rpcrdma_layer *l, struct rpcrdma_tcp_connectio
 static bool damaged(struct rpcrdma_layer *l, const uint8_t *header, size_t n)
 {
     /* what else is in the IP header changes on the way, and harms nothing */
-    bool good = rpcrdma_tcp_checksum_good(l, header, n, l->net->check_crc);
+    bool good = rpcrdma_tcp_checksum_good(l, header, n, checks_all(l->net));
 
     if (!rpcrdma_layer_damaged(l, RPCRDMA_CARRIER_IWARP, good))
         return false;
@@ -478,7 +484,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     struct segment t;
     enum rpcrdma_op_kind begins = 0;
     uint64_t hash;
-    bool confirmed;
+    bool confirmed, is_new = false;
     int end = 0;
 
     if (!p)
@@ -494,8 +500,10 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         tcp->back_frame = tcp->frame;
     tcp->time_ns = l->packet->time_ns;
     c = tcp->n_connections > 0 ? find(tcp, &t, hash, &end) : NULL;
-    if (c && to_check(l, c, end, &t.is) && damaged(l, p, header_bytes(p) + t.is.piece.len))
+    if (c && to_check(l, c, end, &t.is) && damaged(l, p, header_bytes(p) + t.is.piece.len)) {
+        rpcrdma_tcp_tell_segment(tcp, c, end, &t.is.piece, false);
         return RPCRDMA_IS_RDMA;
+    }
     if (l->net->replays && !replayable(c, end, &t))
         return c && c->confirmed ? RPCRDMA_IS_RDMA : RPCRDMA_IS_OTHER;
     if (c && c->lacks_request)
@@ -517,11 +525,13 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         if (!c)
             return RPCRDMA_IS_OTHER;
         network(l, p, true);
+        is_new = true;
         if (c->confirmed)
             begins = rpcrdma_mpa_is_request(t.is.piece.bytes, t.is.piece.caplen)
                          ? RPCRDMA_OP_CONNECT
                          : RPCRDMA_OP_ACCEPT;
     }
+    rpcrdma_tcp_tell_segment(tcp, c, end, &t.is.piece, is_new);
     if (c->confirmed && l->net->sink.segment && !l->net->replays)
         tell_segment(l, c, end, &t, begins);
     if (!c->closed)

@@ -7,6 +7,7 @@
  *
  *   tcp.c     segments, and the table of connections
  *   tcp_options.c   what the receiver of bytes says of those that came twice
+ *   tcp_bytes.c     where in TCP's bytes FPDUs are, for who asks
  *   tcp_late.c      an acknowledgement that is captured before what it acknowledges waits for it
  *   tcp_reorder.c   bytes of both directions in order
  *   tcp_hole.c      what is missing of them is waited for, then lost
@@ -233,6 +234,14 @@ void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
 
 /* Puts a connection of which segments were taken where it belongs, or forgets it. */
 void rpcrdma_tcp_settle(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
+
+/* tcp_bytes.c: for the sink's `bytes`, if it has one. `unit`: a start-up frame or an FPDU. */
+void rpcrdma_tcp_tell_segment(const struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c,
+                              int end, const struct rpcrdma_tcp_piece *piece, bool begins);
+void rpcrdma_tcp_tell_unit(const struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c,
+                           int end, enum rpcrdma_tcp_bytes_kind kind,
+                           const struct rpcrdma_tcp_piece *unit);
+void rpcrdma_tcp_tell_none(const struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c);
 
 /* tcp_late.c */
 /* Takes a segment of a connection that is not closed, now or when what it acknowledges was. */

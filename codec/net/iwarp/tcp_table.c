@@ -68,6 +68,8 @@ void rpcrdma_tcp_forget(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
 
     while (*at != c)
         at = &(*at)->chain;
+    if (!c->confirmed)
+        rpcrdma_tcp_tell_none(tcp, c);
     *at = c->chain;
     tcp->n_connections--;
     list_remove(tcp, c);
@@ -170,6 +172,7 @@ void rpcrdma_tcp_free(struct rpcrdma_tcp *tcp)
 {
     if (!tcp)
         return;
+    tcp->net->sink.bytes = NULL; /* it is given nothing more */
     while (!TAILQ_EMPTY(&tcp->holding))
         rpcrdma_tcp_forget(tcp, TAILQ_FIRST(&tcp->holding));
     while (!TAILQ_EMPTY(&tcp->holding_nothing))
