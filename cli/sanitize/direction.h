@@ -2,7 +2,7 @@
 #ifndef RPCRDMA_CLI_SANITIZE_DIRECTION_H
 #define RPCRDMA_CLI_SANITIZE_DIRECTION_H
 
-/* The directions of what may be connections, by addresses and queue pair. */
+/* The directions of what may be connections, by addresses and queue pair, or ports of TCP. */
 
 #include <glib.h>
 
@@ -14,5 +14,9 @@ GHashTable *sanitize_directions_new(void);
 /* The operation's. NULL: there are too many. */
 struct sanitize_direction *sanitize_direction_of(GHashTable *directions,
                                                  const struct rpcrdma_op *op);
+
+/* The same, NULL: none was made. */
+struct sanitize_direction *sanitize_direction_find(GHashTable *directions,
+                                                   const struct rpcrdma_op *op);
 
 #endif

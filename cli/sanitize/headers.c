@@ -6,7 +6,7 @@
 #include "wire/cursor.h"
 
 enum { ETHERNET = 14, IPV4 = 20, IPV6 = 40, UDP = 8, BTH = 12, ICRC = 4, LRH = 8, NONE = -1 };
-enum { PROTOCOL_UDP = 17, PROTOCOL_IBA = 0x1b, ROCE_PORT = 4791, MOST_TAGS = 4 };
+enum { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_IBA = 0x1b, ROCE_PORT = 4791, MOST_TAGS = 4 };
 
 /* LINKTYPE_, https://www.tcpdump.org/linktypes.html */
 enum {
@@ -89,6 +89,27 @@ static void udp(struct at *at)
     transport(at);
 }
 
+/* What is not iWARP is found out later. A length of 0 is one that an adapter fills in, of segments
+ * that it cuts up; one that is too large, of a packet that was damaged. */
+static void tcp(struct at *at, uint32_t length)
+{
+    enum { TCP = 20, OFFSET = 12 };
+    const uint8_t *p;
+    uint32_t header;
+
+    if (length > 0 && length <= at->len - at->off)
+        limit(at, length);
+    p = take(at, TCP);
+    if (!p)
+        return;
+    header = (uint32_t)(p[OFFSET] >> 4) * 4;
+    if (header < TCP || header - TCP > at->len - at->off)
+        refuse(at, DROP_NOT_RDMA);
+    at->out->tcp = at->off - TCP;
+    at->out->payload = at->out->tcp + header;
+    at->out->end = at->len;
+}
+
 static void ipv4(struct at *at)
 {
     const uint8_t *p = take(at, IPV4);
@@ -96,6 +117,11 @@ static void ipv4(struct at *at)
     if (!p)
         return;
     at->out->network = at->off - IPV4;
+    if (p[9] == PROTOCOL_TCP && p[0] == 0x45 && !(rpcrdma_get_be16(p + 6) & 0x3fff) &&
+        (rpcrdma_get_be16(p + 2) == 0 || rpcrdma_get_be16(p + 2) > IPV4)) {
+        tcp(at, rpcrdma_get_be16(p + 2) == 0 ? 0 : rpcrdma_get_be16(p + 2) - IPV4);
+        return;
+    }
     if (p[9] != PROTOCOL_UDP)
         refuse(at, DROP_NOT_RDMA);
     else if (p[0] != 0x45 || rpcrdma_get_be16(p + 6) & 0x3fff || rpcrdma_get_be16(p + 2) < IPV4)
@@ -114,8 +140,12 @@ static void ipv6(struct at *at, bool grh)
         return;
     at->out->network = at->off - IPV6;
     at->out->ipv6 = true;
+    if (!grh && p[0] >> 4 == 6 && p[6] == PROTOCOL_TCP) {
+        tcp(at, rpcrdma_get_be16(p + 4));
+        return;
+    }
     if (p[0] >> 4 != 6 || p[6] != (grh ? PROTOCOL_IBA : PROTOCOL_UDP))
-        refuse(at, p[6] == 6 || p[6] == 58 ? DROP_NOT_RDMA : DROP_IP);
+        refuse(at, p[6] == PROTOCOL_TCP || p[6] == 58 ? DROP_NOT_RDMA : DROP_IP);
     else
         limit(at, rpcrdma_get_be16(p + 4));
     if (grh)
@@ -188,7 +218,8 @@ static void infiniband(struct at *at)
 
 struct sanitize_layout sanitize_layout(const struct rpcrdma_packet *packet)
 {
-    struct sanitize_layout out = {.lrh = UINT32_MAX, .network = UINT32_MAX, .udp = UINT32_MAX};
+    struct sanitize_layout out = {
+        .lrh = UINT32_MAX, .network = UINT32_MAX, .udp = UINT32_MAX, .tcp = UINT32_MAX};
     struct at at = {.p = packet->data, .caplen = packet->caplen, .len = packet->len, .out = &out};
     const uint8_t *p;
 
@@ -360,15 +391,19 @@ void sanitize_headers(struct sanitize_headers *headers, const struct sanitize_la
         sanitize_ipv6(addresses, network + 8);
         sanitize_ipv6(addresses, network + 24);
     } else if (layout->network != UINT32_MAX) {
+        bool wrong = rpcrdma_internet_folded(rpcrdma_internet_sum(0, network, IPV4)) != UINT16_MAX;
+        uint16_t sum;
+
         sanitize_ipv4(addresses, network + 12);
         sanitize_ipv4(addresses, network + 16);
         put_be16(network + 10, 0);
-        put_be16(network + 10,
-                 (uint16_t)~rpcrdma_internet_folded(rpcrdma_internet_sum(0, network, IPV4)));
+        sum = (uint16_t)~rpcrdma_internet_folded(rpcrdma_internet_sum(0, network, IPV4));
+        put_be16(network + 10, wrong ? sum ^ 1 : sum);
     }
     if (caplen > layout->end)
         memset(data + layout->end, 0, caplen - layout->end);
-    put_icrc(headers, layout, data, caplen, how);
+    if (!sanitize_is_tcp(layout))
+        put_icrc(headers, layout, data, caplen, how);
     if (layout->udp != UINT32_MAX)
         put_udp(layout, data, caplen);
 }

@@ -69,13 +69,13 @@ static void forget(struct sanitize_queue *queue)
         g_hash_table_remove(queue->chunks, &one->chunk);
     if (one->piece && g_hash_table_lookup(queue->pieces, &one->piece) == one)
         g_hash_table_remove(queue->pieces, &one->piece);
+    queue->forget(queue->context, one);
     queue->oldest++;
 }
 
-struct sanitize_packet *sanitize_queue_add(struct sanitize_queue *queue,
-                                           const struct rpcrdma_packet *packet)
+/* With room for n bytes. */
+static struct sanitize_packet *add_last(struct sanitize_queue *queue, size_t n)
 {
-    size_t n = packet->caplen;
     uint64_t start = queue->end;
     struct sanitize_packet *one;
 
@@ -86,12 +86,42 @@ struct sanitize_packet *sanitize_queue_add(struct sanitize_queue *queue,
             start + n - sanitize_queue_at(queue, queue->oldest)->start > queue->n_bytes))
         forget(queue);
     one = &queue->packets[queue->next % queue->n_packets];
-    *one = (struct sanitize_packet){.packet = *packet, .start = start};
+    *one = (struct sanitize_packet){.start = start};
     one->packet.frame = queue->next++;
     one->packet.data = queue->bytes + start % queue->n_bytes;
-    if (n > 0)
-        memcpy(queue->bytes + start % queue->n_bytes, packet->data, n);
     queue->end = start + n;
+    return one;
+}
+
+static void put(const struct sanitize_packet *one, const uint8_t *data, size_t n)
+{
+    if (n > 0)
+        memcpy((uint8_t *)(uintptr_t)one->packet.data, data, n);
+}
+
+struct sanitize_packet *sanitize_queue_add(struct sanitize_queue *queue,
+                                           const struct rpcrdma_packet *packet)
+{
+    struct sanitize_packet *one = add_last(queue, packet->caplen);
+    struct rpcrdma_packet in_ring = *packet;
+
+    in_ring.frame = one->packet.frame;
+    in_ring.data = one->packet.data;
+    one->frame = packet->frame;
+    one->packet = in_ring;
+    put(one, packet->data, packet->caplen);
+    return one;
+}
+
+struct sanitize_packet *sanitize_queue_add_unit(struct sanitize_queue *queue, const uint8_t *bytes,
+                                                uint32_t n)
+{
+    struct sanitize_packet *one;
+
+    if (n > SANITIZE_UNIT_MOST || (size_t)n * 2 > queue->n_bytes)
+        return NULL;
+    one = add_last(queue, (size_t)n * 2);
+    put(one, bytes, n);
     return one;
 }
 

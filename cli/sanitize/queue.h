@@ -5,13 +5,18 @@
 /*
  * Packets that wait until all is known that decides what becomes of their bytes, in the order of
  * the capture; behind them those that went out last, because what is retransmitted must look the
- * same again. Both are in two rings whose size never changes.
+ * same again. Both are in two rings whose size never changes. Among them are units, each behind the
+ * packet with which it was complete.
  */
 
 #include <glib.h>
 
 #include "net/net.h"
 #include "sanitize/headers.h"
+#include "sanitize/stream.h"
+#include "sanitize/tcp.h"
+
+enum { SANITIZE_UNIT_MOST = 66 << 10 }; /* bytes of the greatest FPDU, with markers, and more */
 
 enum sanitize_payload {
     PAYLOAD_NONE,    /* there is none, or it was taken care of */
@@ -22,14 +27,28 @@ enum sanitize_payload {
 
 /* One direction of a connection, as packets name it. */
 struct sanitize_direction {
-    struct rpcrdma_op op; /* for questions to flow/: addresses and QP number are set */
+    struct rpcrdma_op op; /* for questions to flow/: addresses, QP number and ports are set */
     uint64_t number;
-    bool ours;          /* RPC-over-RDMA */
-    int64_t good_icrcs; /* more ICRCs that are right than that are wrong, so far */
+    bool ours;                       /* RPC-over-RDMA */
+    int64_t good_icrcs;              /* more ICRCs that are right than that are wrong, so far */
+    struct sanitize_direction *back; /* iWARP: the other direction */
+    struct sanitize_stream stream;   /* likewise */
+};
+
+/* What TCP carries, where it is no packet that has an operation: a start-up frame, an FPDU. */
+struct sanitize_unit {
+    bool is_one, finished, markers;
+    bool unknown; /* what it has was not known when it was finished */
+    uint32_t marker_phase, seq, size, caplen;
 };
 
 struct sanitize_packet {
-    struct rpcrdma_packet packet; /* data: in the ring */
+    struct rpcrdma_packet packet; /* data: in the ring; frame: its number there */
+    uint64_t frame;               /* in the capture */
+    struct sanitize_unit unit;    /* is_one: it is no packet, but one of these */
+    uint64_t at;                  /* of TCP: where in its stream the payload begins, */
+    uint32_t settled;             /* and how much of it was decided */
+    enum sanitize_sum sum;
     uint32_t interface;
     struct sanitize_layout layout;
     enum sanitize_drop drop;
@@ -53,6 +72,7 @@ struct sanitize_queue {
     /* the caller's */
     bool (*ready)(void *context, struct sanitize_packet *packet);
     void (*emit)(void *context, struct sanitize_packet *packet);
+    void (*forget)(void *context, const struct sanitize_packet *packet); /* its place is needed */
     void *context;
 
     /* its own */
@@ -71,6 +91,10 @@ void sanitize_queue_free(struct sanitize_queue *queue);
 /* A copy at the end; where there is no room the first ones go out, ready or not. */
 struct sanitize_packet *sanitize_queue_add(struct sanitize_queue *queue,
                                            const struct rpcrdma_packet *packet);
+/* Likewise, of n bytes that become a unit, with as much room behind them. NULL: they are too many.
+ */
+struct sanitize_packet *sanitize_queue_add_unit(struct sanitize_queue *queue, const uint8_t *bytes,
+                                                uint32_t n);
 
 /* A packet that is still there, emitted or not; else NULL. */
 struct sanitize_packet *sanitize_queue_at(const struct sanitize_queue *queue, uint64_t frame);

@@ -122,7 +122,6 @@ static void say_dropped(const struct sanitize *s)
         [DROP_CUT] = "cut within their headers",
         [DROP_TRANSPORT] = "RDMA, but nothing that RPC-over-RDMA uses",
         [DROP_FOREIGN] = "not known to be RPC-over-RDMA",
-        [DROP_IWARP] = "iWARP, which is not taken apart",
         [DROP_MESSAGE] = "with a malformed RPC-over-RDMA header",
     };
 
@@ -137,14 +136,12 @@ static bool is_unread(const struct sanitize *s)
     return s->unread > 0 && s->unread == s->packets;
 }
 
-/* Of iWARP nothing was looked for, and the summary says that it is left out. */
 static void say_nothing(const struct sanitize *s)
 {
-    uint64_t iwarp = s->track.dropped[DROP_IWARP];
     struct others others;
 
     others_collect(&others, rpcrdma_analyzer_net(s->track.analyzer), s->source);
-    if (!is_unread(s) && (iwarp == 0 || others.stats.rdma > iwarp))
+    if (!is_unread(s))
         say_nothing_found(s->options, &others);
 }
 
@@ -193,8 +190,7 @@ static void summary(const struct sanitize *s)
 static void look_for_result(struct sanitize *s)
 {
     const struct sanitize_track *track = &s->track;
-    bool iwarp = track->dropped[DROP_IWARP] > 0;
-    bool none = s->files.packets == 0 && (iwarp || track->found);
+    bool none = s->files.packets == 0 && track->found;
 
     if (s->status != EXIT_DONE || interrupt_seen() || s->files.failed)
         return;
@@ -206,10 +202,9 @@ static void look_for_result(struct sanitize *s)
     }
     if (!(none || (track->messages && track->ours == 0)))
         return;
-    complain("%s%s: %s: %s", options_said(s->options), options_and_others(s->options),
-             s->files.packets == 0 ? "nothing is written" : "no RPC-over-RDMA is written",
-             iwarp ? "it is iWARP, which sanitize cannot take apart"
-                   : "it is RPC-over-RDMA in packets that sanitize cannot take apart");
+    complain("%s%s: %s: it is RPC-over-RDMA in packets that sanitize cannot take apart",
+             options_said(s->options), options_and_others(s->options),
+             s->files.packets == 0 ? "nothing is written" : "no RPC-over-RDMA is written");
     s->status = EXIT_UNUSABLE;
 }
 

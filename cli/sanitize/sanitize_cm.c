@@ -57,27 +57,29 @@ static void lid(struct cm *m, size_t off)
         sanitize_lid(&m->headers->addresses, m->p + off);
 }
 
-/* Of `before` bytes at off it was taken care. */
-static void private_data(struct cm *m, size_t off, size_t before)
+void sanitize_private_data(uint8_t *p, size_t caplen, size_t len)
 {
     struct rpcrdma_private_data found;
     uint8_t kept[RPCRDMA_PRIVATE_DATA_SIZE];
+    /* where it was found; the bytes of its later versions are not known */
+    bool is_known = caplen >= sizeof(kept) &&
+                    rpcrdma_private_data_find(p, caplen, len, &found) == RPCRDMA_OK &&
+                    found.version == RPCRDMA_PRIVATE_DATA_VERSION;
+
+    if (is_known)
+        memcpy(kept, p + found.off, sizeof(kept));
+    memset(p, 0, caplen);
+    if (is_known)
+        memcpy(p + found.off, kept, sizeof(kept));
+}
+
+/* Of `before` bytes at off it was taken care. */
+static void private_data(struct cm *m, size_t off, size_t before)
+{
     size_t begin = off + before;
 
-    if (begin + sizeof(kept) > m->caplen) {
-        zero(m, begin, MESSAGE);
-        return;
-    }
-    /* where it was found; the bytes of its later versions are not known */
-    if (rpcrdma_private_data_find(m->p + begin, m->caplen - begin, MESSAGE - begin, &found) ==
-            RPCRDMA_OK &&
-        found.version == RPCRDMA_PRIVATE_DATA_VERSION) {
-        memcpy(kept, m->p + begin + found.off, sizeof(kept));
-        zero(m, begin, MESSAGE);
-        memcpy(m->p + begin + found.off, kept, sizeof(kept));
-    } else {
-        zero(m, begin, MESSAGE);
-    }
+    if (begin < m->caplen)
+        sanitize_private_data(m->p + begin, m->caplen - begin, MESSAGE - begin);
 }
 
 /* Version 0, and the IP version in the second byte; a port; two addresses of 16 bytes. */

@@ -6,6 +6,7 @@
 #include "common/complain.h"
 #include "flow/rpc.h"
 #include "sanitize/direction.h"
+#include "sanitize/iwarp.h"
 #include "wire/cursor.h"
 
 enum {
@@ -14,7 +15,6 @@ enum {
     ICRC = 4,
     IMMDT = 4,
     CNP_BYTES = 16,
-    PROTOCOL_TCP = 6,
     MOST_ALIKE = 64, /* packets of one place that are compared: more than anybody sends again */
 };
 
@@ -25,14 +25,9 @@ static uint64_t hash(const struct sanitize_track *track, const void *data, size_
     return h ? h : 1;
 }
 
-static uint8_t *bytes_of(const struct sanitize_packet *p)
-{
-    return (uint8_t *)(uintptr_t)p->packet.data + p->payload;
-}
-
 /* -- directions -------------------------------------------------------------------------------- */
 
-static bool is_ours(struct sanitize_track *track, struct sanitize_direction *direction)
+bool sanitize_track_is_ours(struct sanitize_track *track, struct sanitize_direction *direction)
 {
     if (!direction->ours)
         direction->ours = rpcrdma_flow_connection(track->flow, &direction->op) != NULL;
@@ -42,18 +37,22 @@ static bool is_ours(struct sanitize_track *track, struct sanitize_direction *dir
 /* -- what a packet carries --------------------------------------------------------------------- */
 
 /* Sends, Writes and Read responses of one direction have PSNs of their requester's. */
-static uint64_t place_of(const struct sanitize_track *track,
-                         const struct sanitize_direction *direction, uint8_t kind, uint32_t psn)
+uint64_t sanitize_track_place(const struct sanitize_track *track,
+                              const struct sanitize_direction *direction, uint8_t kind,
+                              uint32_t seq, uint32_t offset)
 {
-    uint64_t words[2] = {direction->number << 1 | (kind == RPCRDMA_OP_READ_RESPONSE), psn};
+    uint64_t words[2] = {direction->number << 2 | (kind == RPCRDMA_OP_READ_RESPONSE),
+                         (uint64_t)offset << 32 | seq};
 
+    /* of iWARP, Sends are counted by themselves, and Writes are named by TCP */
+    words[0] |= direction->back && kind == RPCRDMA_OP_SEND ? 2 : 0;
     return hash(track, words, sizeof(words));
 }
 
 static void replace(struct sanitize_track *track, struct sanitize_packet *p, const uint8_t *by)
 {
-    p->original = hash(track, bytes_of(p), p->n);
-    memcpy(bytes_of(p), by, p->n);
+    p->original = hash(track, sanitize_track_payload(p), p->n);
+    memcpy(sanitize_track_payload(p), by, p->n);
     p->state = PAYLOAD_DONE;
 }
 
@@ -61,11 +60,13 @@ static void replace(struct sanitize_track *track, struct sanitize_packet *p, con
 static bool as_before(struct sanitize_track *track, struct sanitize_packet *p,
                       const struct sanitize_packet *before)
 {
+    /* with markers it is in one piece until they are there again */
     if (before->state != PAYLOAD_DONE || before->n != p->n || before->len != p->len ||
-        (before->original != hash(track, bytes_of(p), p->n) &&
+        (before->unit.finished && before->unit.markers) ||
+        (before->original != hash(track, sanitize_track_payload(p), p->n) &&
          !sanitize_queue_damaged(&track->queue, p)))
         return false;
-    replace(track, p, bytes_of(before));
+    replace(track, p, sanitize_track_payload(before));
     return true;
 }
 
@@ -111,27 +112,26 @@ static void take_payload(struct sanitize_track *track, struct sanitize_packet *p
         p->drop = DROP_TRANSPORT;
     /* which nothing here has; the operation has it where it was captured whole */
     if (has_immediate(data[p->layout.bth]) && caplen + IMMDT > p->payload)
-        memset(bytes_of(p) - IMMDT, 0, MIN(IMMDT, caplen + IMMDT - p->payload));
+        memset(sanitize_track_payload(p) - IMMDT, 0, MIN(IMMDT, caplen + IMMDT - p->payload));
     if (caplen > p->layout.end - ICRC - pad) /* padding is nobody's, and may be something */
-        memset(bytes_of(p) + p->len, 0,
+        memset(sanitize_track_payload(p) + p->len, 0,
                (caplen < p->layout.end - ICRC ? (uint32_t)caplen : p->layout.end - ICRC) -
                    (p->payload + p->len));
     if (p->drop != DROP_NOT || p->n == 0)
         return;
     p->state = PAYLOAD_UNKNOWN;
-    sanitize_queue_place(&track->queue, p, place_of(track, p->direction, p->kind, p->psn));
+    sanitize_queue_place(&track->queue, p,
+                         sanitize_track_place(track, p->direction, p->kind, p->psn, 0));
     look_back(track, p);
 }
 
 static bool on_op(void *context, const struct rpcrdma_op *op)
 {
     struct sanitize_track *track = context;
-    struct sanitize_packet *p = track->now;
+    struct sanitize_packet *p = sanitize_queue_at(&track->queue, track->now);
 
     if (op->carrier == RPCRDMA_CARRIER_IWARP) {
-        /* what TCP carries shows later */
-        if (p && op->kind != RPCRDMA_OP_SYN && op->kind != RPCRDMA_OP_SYN_ACK)
-            p->drop = DROP_IWARP;
+        track->no_memory |= !sanitize_iwarp_op(track, op);
         return false;
     }
     track->any_op = true;
@@ -165,9 +165,15 @@ static bool on_op(void *context, const struct rpcrdma_op *op)
 static void on_op_done(void *context, const struct rpcrdma_op *op)
 {
     struct sanitize_track *track = context;
+    const struct sanitize_packet *p = sanitize_queue_at(&track->queue, track->now);
 
-    if (track->now && track->now->direction && !track->now->direction->ours)
-        track->now->direction->ours = rpcrdma_flow_connection(track->flow, op) != NULL;
+    if (p && p->direction && !p->direction->ours)
+        p->direction->ours = rpcrdma_flow_connection(track->flow, op) != NULL;
+}
+
+static void on_bytes(void *context, const struct rpcrdma_tcp_bytes *told)
+{
+    sanitize_iwarp_bytes(context, told);
 }
 
 /* -- messages ---------------------------------------------------------------------------------- */
@@ -181,16 +187,19 @@ static void lay(struct sanitize_track *track, struct sanitize_packet *p, const u
          i++, p = sanitize_queue_at(&track->queue, p->older_place)) {
         size_t m = p->n < n ? p->n : n;
 
-        if (p->state != PAYLOAD_UNKNOWN ||
-            (memcmp(bytes_of(p), from, m) != 0 && !sanitize_queue_damaged(&track->queue, p)))
+        if (p->state != PAYLOAD_UNKNOWN || (memcmp(sanitize_track_payload(p), from, m) != 0 &&
+                                            !sanitize_queue_damaged(&track->queue, p)))
             continue;
-        if (!to) {
-            p->drop = DROP_MESSAGE;
+        if (!to) { /* other messages may be in the same packet of TCP */
+            if (p->unit.is_one)
+                p->state = PAYLOAD_ZERO;
+            else
+                p->drop = DROP_MESSAGE;
             continue;
         }
-        p->original = hash(track, bytes_of(p), p->n);
-        memset(bytes_of(p) + m, 0, p->n - m);
-        memcpy(bytes_of(p), to, m);
+        p->original = hash(track, sanitize_track_payload(p), p->n);
+        memset(sanitize_track_payload(p) + m, 0, p->n - m);
+        memcpy(sanitize_track_payload(p), to, m);
         p->state = PAYLOAD_DONE;
     }
 }
@@ -226,7 +235,7 @@ static void on_message(void *context, const struct rpcrdma_flow_message *given)
     uint64_t name;
     const struct sanitize_long_call *call = long_call_of(track, message->connection, m->xid, &name);
     const struct sanitize_packet *first = sanitize_queue_at(&track->queue, message->first_frame);
-    bool good, last = false;
+    bool good, last = false, by_offset;
     uint32_t psn;
 
     track->found = track->messages = true;
@@ -237,17 +246,20 @@ static void on_message(void *context, const struct rpcrdma_flow_message *given)
     if (!first || first->kind != RPCRDMA_OP_SEND || !first->direction)
         return;
     first->direction->ours = true;
+    by_offset = first->unit.is_one; /* a message's segments have one number: RFC 5041 section 4.3 */
+    track->message.unknown += !good && by_offset;
     psn = first->psn;
     for (size_t off = 0; off < m->caplen && !last;) {
         struct sanitize_packet *p = sanitize_queue_find_place(
-            &track->queue, place_of(track, first->direction, RPCRDMA_OP_SEND, psn));
+            &track->queue, sanitize_track_place(track, first->direction, RPCRDMA_OP_SEND, psn,
+                                                by_offset ? (uint32_t)off : 0));
 
         if (!p || p->len == 0)
             return;
         lay(track, p, m->base + off, good ? track->message.to->data + off : NULL, m->caplen - off);
         off += p->len;
         last = p->flags & RPCRDMA_OP_LAST;
-        psn = rpcrdma_psn_add(psn, 1);
+        psn = by_offset ? psn : rpcrdma_psn_add(psn, 1);
     }
 }
 
@@ -310,7 +322,7 @@ static void on_stream(void *context, const struct rpcrdma_payload_stream *stream
         track->message.unknown++;
     for (; p; p = sanitize_queue_at(&track->queue, p->older_chunk))
         if (p->state == PAYLOAD_UNKNOWN && p->chunk_offset + p->n <= stream->caplen &&
-            (memcmp(bytes_of(p), stream->data + p->chunk_offset, p->n) == 0 ||
+            (memcmp(sanitize_track_payload(p), stream->data + p->chunk_offset, p->n) == 0 ||
              sanitize_queue_damaged(&track->queue, p)))
             replace(track, p, track->stream->data + p->chunk_offset);
     sanitize_queue_chunk_done(&track->queue, chunk);
@@ -331,9 +343,11 @@ static bool on_ready(void *context, struct sanitize_packet *p)
 {
     struct sanitize_track *track = context;
 
-    if (p->drop != DROP_NOT)
+    if (p->drop != DROP_NOT || p->unit.is_one)
         return true;
-    if (p->direction && !is_ours(track, p->direction)) {
+    if (sanitize_is_tcp(&p->layout))
+        return sanitize_iwarp_ready(track, p);
+    if (p->direction && !sanitize_track_is_ours(track, p->direction)) {
         if (rpcrdma_flow_undecided(track->flow, &p->direction->op))
             return false;
         p->drop = DROP_FOREIGN;
@@ -358,19 +372,16 @@ static void without_payload(struct sanitize_track *track, struct sanitize_packet
     }
 }
 
-static void on_emit(void *context, struct sanitize_packet *p)
+static void emit_roce(struct sanitize_track *track, struct sanitize_packet *p)
 {
-    struct sanitize_track *track = context;
     uint8_t *data = (uint8_t *)(uintptr_t)p->packet.data;
 
-    if (p->drop == DROP_NOT && p->direction && !is_ours(track, p->direction))
+    if (p->direction && !sanitize_track_is_ours(track, p->direction))
         p->drop = DROP_FOREIGN;
     if (p->drop == DROP_NOT)
         without_payload(track, p);
-    if (p->drop != DROP_NOT) {
-        track->dropped[p->drop]++;
+    if (p->drop != DROP_NOT)
         return;
-    }
     track->ours += p->direction != NULL;
     look_back(track, p); /* what it repeats waited, too */
     if (p->state == PAYLOAD_UNKNOWN) {
@@ -378,21 +389,47 @@ static void on_emit(void *context, struct sanitize_packet *p)
         p->state = PAYLOAD_ZERO;
     }
     if (p->state == PAYLOAD_ZERO)
-        memset(bytes_of(p), 0, p->n);
+        memset(sanitize_track_payload(p), 0, p->n);
     sanitize_headers(&track->headers, &p->layout, data, p->packet.caplen, sanitize_icrc_of(p));
-    p->packet.time_ns += track->shift_s * INT64_C(1000000000);
-    track->emit(track->context, p->interface, &p->packet, p->replayed);
 }
 
-/* The analyzer knows by the connection that it is RDMA, of iWARP also what carries no operation, as
- * TCP's Acks: tells why it is left out all the same. */
-static enum sanitize_drop rdma_dropped(const struct sanitize_packet *p)
+static void on_emit(void *context, struct sanitize_packet *p)
 {
-    const struct sanitize_layout *layout = &p->layout;
-    uint32_t protocol = layout->network + (layout->ipv6 ? 6 : 9);
+    struct sanitize_track *track = context;
+    struct rpcrdma_packet out;
 
-    return layout->network != UINT32_MAX && p->packet.data[protocol] == PROTOCOL_TCP ? DROP_IWARP
-                                                                                     : DROP_IP;
+    if (p->unit.is_one)
+        return;
+    if (p->drop == DROP_NOT)
+        (sanitize_is_tcp(&p->layout) ? sanitize_iwarp_emit : emit_roce)(track, p);
+    if (p->drop != DROP_NOT) {
+        track->dropped[p->drop]++;
+        return;
+    }
+    out = p->packet;
+    out.frame = p->frame;
+    out.time_ns += track->shift_s * INT64_C(1000000000);
+    track->emit(track->context, p->interface, &out, p->replayed);
+}
+
+static void on_forget(void *context, const struct sanitize_packet *p)
+{
+    (void)context;
+    if (p->unit.is_one)
+        sanitize_stream_forget(&p->direction->stream, p->packet.frame);
+}
+
+/* What the analyzer made of it. Tunnels it takes apart, and IP options. */
+static void of_packet(const struct sanitize_track *track, struct sanitize_packet *p, bool is_rdma)
+{
+    if (p->drop == DROP_NOT_RDMA && is_rdma)
+        p->drop = DROP_IP;
+    if (p->drop != DROP_NOT || sanitize_is_tcp(&p->layout))
+        return;
+    if (p->direction && p->packet.caplen >= p->layout.end)
+        p->direction->good_icrcs += p->bad_icrc ? -1 : 1;
+    if (!track->any_op)
+        p->drop = DROP_TRANSPORT;
 }
 
 bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
@@ -407,23 +444,24 @@ bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
     p->interface = interface;
     p->layout = sanitize_layout(&p->packet);
     p->drop = p->layout.drop;
-    if (p->drop == DROP_NOT)
+    if (p->drop == DROP_NOT && sanitize_is_tcp(&p->layout))
+        sanitize_iwarp_packet(p);
+    else if (p->drop == DROP_NOT)
         p->bad_icrc =
             !sanitize_icrc_good(&track->headers, &p->layout, p->packet.data, p->packet.caplen);
-    track->now = p;
+    track->now = p->packet.frame;
+    track->time_ns = packet->time_ns;
     track->any_op = false;
     if ((replayed ? rpcrdma_analyzer_replay
-                  : rpcrdma_analyzer_packet)(track->analyzer, &p->packet) != RPCRDMA_ANALYZER_OK) {
+                  : rpcrdma_analyzer_packet)(track->analyzer, &p->packet) != RPCRDMA_ANALYZER_OK ||
+        track->no_memory) {
         complain("out of memory");
         return false;
     }
-    track->now = NULL;
-    if (p->direction && p->packet.caplen >= p->layout.end)
-        p->direction->good_icrcs += p->bad_icrc ? -1 : 1;
-    if (p->drop == DROP_NOT && !track->any_op)
-        p->drop = DROP_TRANSPORT;
-    else if (p->drop == DROP_NOT_RDMA && stats->rdma > rdma)
-        p->drop = rdma_dropped(p);
+    p = sanitize_queue_at(&track->queue, track->now);
+    track->now = 0;
+    if (p)
+        of_packet(track, p, stats->rdma > rdma);
     sanitize_queue_go_on(&track->queue, false);
     return true;
 }
@@ -443,6 +481,7 @@ bool sanitize_track_begin(struct sanitize_track *track)
 
     flow.unordered = true;
     sanitize_headers_begin(&track->headers, &track->key);
+    sanitize_fpdus_begin(&track->fpdus);
     track->message.key = &track->key;
     track->message.shift_s = track->shift_s;
     track->message.to = g_byte_array_new();
@@ -452,6 +491,7 @@ bool sanitize_track_begin(struct sanitize_track *track)
     track->directions = sanitize_directions_new();
     track->queue.ready = on_ready;
     track->queue.emit = on_emit;
+    track->queue.forget = on_forget;
     track->queue.context = track;
     track->analyzer = rpcrdma_analyzer_new(
         &(struct rpcrdma_analyzer_config){
@@ -460,6 +500,7 @@ bool sanitize_track_begin(struct sanitize_track *track)
                                         .flow = &flow_sink,
                                         .op = on_op,
                                         .op_done = on_op_done,
+                                        .bytes = on_bytes,
                                         .context = track});
     if (!sanitize_queue_begin(&track->queue, options_memory(track->options, MEMORY_COMMAND)) ||
         !track->analyzer) {
@@ -477,9 +518,9 @@ void sanitize_track_end(struct sanitize_track *track)
         const struct sanitize_packet *p = sanitize_queue_at(&track->queue, frame);
 
         if (p->direction)
-            is_ours(track, p->direction);
+            sanitize_track_is_ours(track, p->direction);
     }
-    if (rpcrdma_analyzer_end(track->analyzer) == RPCRDMA_ANALYZER_NO_MEMORY)
+    if (rpcrdma_analyzer_end(track->analyzer) == RPCRDMA_ANALYZER_NO_MEMORY || track->no_memory)
         complain("out of memory");
     sanitize_queue_go_on(&track->queue, true);
 }

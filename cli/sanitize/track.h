@@ -6,11 +6,13 @@
  * Packets in, sanitized packets out. The analyzer says what each packet carries: a message, whose
  * bytes sanitize_message.h knows; file data, which becomes zeros; part of a long message, which is
  * walked as a whole and laid upon the packets that carried it. What has no such place becomes
- * zeros, and what cannot be read at all is not passed.
+ * zeros, and what cannot be read at all is not passed. Of iWARP units stand for packets there, and
+ * packets are composed of them: iwarp.h.
  */
 
 #include "analyzer/analyzer.h"
 #include "options/options.h"
+#include "sanitize/fpdu.h"
 #include "sanitize/queue.h"
 #include "sanitize/sanitize_message.h"
 
@@ -45,11 +47,14 @@ struct sanitize_track {
     struct sanitize_headers headers;
     struct rpcrdma_analyzer *analyzer;
     struct rpcrdma_flow *flow; /* the analyzer's */
+    struct sanitize_fpdus fpdus;
     GHashTable *directions;
-    struct sanitize_packet *now; /* given to the analyzer */
+    uint64_t now;    /* given to the analyzer: its number in the queue; 0: none */
+    int64_t time_ns; /* of that */
+    uint64_t unit;   /* whose operation comes next, likewise */
     GByteArray *stream;
     struct sanitize_long_call long_calls[SANITIZE_LONG_CALLS]; /* the latest, by name */
-    bool any_op;
+    bool any_op, no_memory;
 };
 
 /* False: it was said. */
@@ -59,5 +64,16 @@ bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
                            const struct rpcrdma_packet *packet, bool replayed);
 void sanitize_track_end(struct sanitize_track *track);
 void sanitize_track_free(struct sanitize_track *track);
+
+/* For iwarp.c. */
+bool sanitize_track_is_ours(struct sanitize_track *track, struct sanitize_direction *direction);
+/* Names the place of what begins there; `offset`: in the message, of iWARP. */
+uint64_t sanitize_track_place(const struct sanitize_track *track,
+                              const struct sanitize_direction *direction, uint8_t kind,
+                              uint32_t seq, uint32_t offset);
+static inline uint8_t *sanitize_track_payload(const struct sanitize_packet *p)
+{
+    return (uint8_t *)(uintptr_t)p->packet.data + p->payload;
+}
 
 #endif
