@@ -39,8 +39,41 @@ struct run {
     uint64_t given, emitted, last;
 };
 
-/* In order, as long as before, and its ICRC as right as it was, or a reserved bit of the BTH set
- * for the damage; nobody's address is left. */
+static void as_before_of_roce(const struct run *run, const struct rpcrdma_packet *original,
+                              const struct rpcrdma_packet *packet)
+{
+    struct sanitize_layout after = sanitize_layout(packet), before = sanitize_layout(original);
+    const uint8_t *was = original->data + before.bth, *now = packet->data + after.bth;
+    enum { RESERVED = 8 };
+
+    MUST(before.bth == after.bth);
+    MUST(sanitize_icrc_good(&run->track.headers, &before, original->data, original->caplen) ==
+         sanitize_icrc_good(&run->track.headers, &after, packet->data, packet->caplen));
+    MUST(memcmp(was, now, RESERVED) == 0 && memcmp(was + RESERVED + 1, now + RESERVED + 1, 3) == 0);
+    MUST(was[RESERVED] == now[RESERVED] ||
+         (now[RESERVED] == (was[RESERVED] | 1) &&
+          !sanitize_icrc_good(&run->track.headers, &after, packet->data, packet->caplen)));
+}
+
+static bool sum_wrong(const struct sanitize_layout *layout, const struct rpcrdma_packet *packet)
+{
+    return sanitize_tcp_sum(layout, packet->data, packet->caplen) >= SANITIZE_SUM_NONE;
+}
+
+static void as_before_of_tcp(const struct rpcrdma_packet *original,
+                             const struct rpcrdma_packet *packet)
+{
+    struct sanitize_layout after = sanitize_layout(packet), before = sanitize_layout(original);
+    const uint8_t *was = original->data + before.tcp, *now = packet->data + after.tcp;
+    enum { PORTS_SEQ = 8, FLAGS = 13 };
+
+    MUST(before.tcp == after.tcp && before.payload == after.payload);
+    MUST(memcmp(was, now, PORTS_SEQ) == 0 && memcmp(was + FLAGS, now + FLAGS, 3) == 0);
+    MUST(sum_wrong(&before, original) == sum_wrong(&after, packet));
+}
+
+/* In order, as long as before, and its checksums as right as they were, or a reserved bit of the
+ * BTH set for the damage; nobody's address is left. */
 static void on_packet(void *context, uint32_t interface, const struct rpcrdma_packet *packet,
                       bool replayed)
 {
@@ -49,8 +82,6 @@ static void on_packet(void *context, uint32_t interface, const struct rpcrdma_pa
     struct sanitize_layout after = sanitize_layout(packet), before;
     struct rpcrdma_packet original = *packet;
     uint64_t i = packet->frame - 1;
-    const uint8_t *was, *now;
-    enum { RESERVED = 8 };
 
     (void)interface;
     MUST(replayed == (packet->frame % 7 == 0));
@@ -61,15 +92,11 @@ static void on_packet(void *context, uint32_t interface, const struct rpcrdma_pa
     original.data = run->data[i];
     before = sanitize_layout(&original);
     MUST(before.drop == DROP_NOT && after.drop == DROP_NOT);
-    MUST(before.bth == after.bth && before.end == after.end);
-    MUST(sanitize_icrc_good(&run->track.headers, &before, original.data, original.caplen) ==
-         sanitize_icrc_good(&run->track.headers, &after, packet->data, packet->caplen));
-    now = packet->data + after.bth;
-    was = original.data + after.bth;
-    MUST(memcmp(was, now, RESERVED) == 0 && memcmp(was + RESERVED + 1, now + RESERVED + 1, 3) == 0);
-    MUST(was[RESERVED] == now[RESERVED] ||
-         (now[RESERVED] == (was[RESERVED] | 1) &&
-          !sanitize_icrc_good(&run->track.headers, &after, packet->data, packet->caplen)));
+    MUST(before.end == after.end && sanitize_is_tcp(&before) == sanitize_is_tcp(&after));
+    if (sanitize_is_tcp(&before))
+        as_before_of_tcp(&original, packet);
+    else
+        as_before_of_roce(run, &original, packet);
     for (int mac = 0; mac < after.n_macs; mac++) {
         const uint8_t *old = original.data + before.mac[mac];
 

@@ -4,6 +4,7 @@ gives each address, name and so on one other, and no two the same. And finds wha
 import json
 import struct
 
+import mpa
 import pcap
 import roce
 import wire
@@ -90,9 +91,15 @@ def pairs(path):
             yield packet, one
 
 
+def ours(path):
+    """Those that should be passed: of RoCEv2, and all of TCP of the service's port."""
+    return [packet for packet in pcap.read(path)[0] if roce.parse(packet.data, packet.length) or mpa.parse(packet)]
+
+
 def moved_data(path):
-    """What RDMA Writes and Reads moved of data items, as bytes per packet: of chunks that a version 1 header has in
+    """What RDMA Writes and Reads moved of data items, as bytes per packet or FPDU: of chunks that a version 1 header has in
     its write list, or in its read list with a position."""
+    yield from mpa.moved_data(pcap.read(path)[0])
     handles, others, reads, writing = set(), set(), {}, {}
     for message in wire.Capture(path).messages():
         header = message.expected
