@@ -87,10 +87,18 @@ static void unit(struct sanitize_track *track, const struct rpcrdma_tcp_bytes *t
     track->unit = one->packet.frame;
 }
 
+/* It was not iWARP: nothing more shows whose it is. */
+static void none(struct sanitize_track *track, const struct rpcrdma_tcp_bytes *told)
+{
+    struct rpcrdma_op op = op_of(told, false);
+    struct sanitize_direction *direction = sanitize_direction_find(track->directions, &op);
+
+    if (direction && direction->back)
+        direction->stream.waits = direction->back->stream.waits = false;
+}
+
 void sanitize_iwarp_bytes(struct sanitize_track *track, const struct rpcrdma_tcp_bytes *told)
 {
-    struct sanitize_direction *direction;
-
     switch (told->kind) {
     case RPCRDMA_TCP_BYTES_SEGMENT:
         segment(track, told);
@@ -100,9 +108,7 @@ void sanitize_iwarp_bytes(struct sanitize_track *track, const struct rpcrdma_tcp
         unit(track, told);
         break;
     default:
-        direction = pair_of(track, told);
-        if (direction)
-            direction->stream.waits = direction->back->stream.waits = false;
+        none(track, told);
     }
 }
 

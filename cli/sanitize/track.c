@@ -519,6 +519,8 @@ void sanitize_track_end(struct sanitize_track *track)
 
         if (p->direction)
             sanitize_track_is_ours(track, p->direction);
+        if (p->direction && p->direction->back)
+            sanitize_track_is_ours(track, p->direction->back);
     }
     if (rpcrdma_analyzer_end(track->analyzer) == RPCRDMA_ANALYZER_NO_MEMORY || track->no_memory)
         complain("out of memory");
