@@ -108,6 +108,10 @@ class Iwarp(command.CommandTest):
                 joined = join(packets[i - 4:i + 1])
                 again += [joined._replace(time_ns=one.time_ns)] if joined else []
         yield 'sent again', again
+        span = packets[-1].time_ns - packets[0].time_ns + 10**9
+        for name, begin in ('wrap', (1 << 32) - 20000), ('the same ports again', 1000):
+            moved = from_number(packets, begin)
+            yield name, packets * (begin == 1000) + [one._replace(time_ns=one.time_ns + span) for one in moved]
 
     def test_the_same_whatever_became_of_segments(self):
         for name in RECORDINGS:
@@ -276,6 +280,20 @@ def sized(segment, seq, payload):
     struct.pack_into('>H', tcp, 16, roce.tcp_checksums(bytes(ip), tcp)[0])
     whole = data[:14] + bytes(ip) + bytes(tcp)
     return segment.packet._replace(data=whole, length=len(whole))
+
+
+def from_number(packets, begin):
+    """Each direction's sequence numbers begin there. There is no SACK."""
+    less, found = {}, [mpa.parse(packet) for packet in packets]
+    for one in found:
+        less.setdefault(one.ends, one.seq - begin)
+    for one in found:
+        data = bytearray(one.packet.data)
+        for at, ends in ((4, one.ends), (8, one.ends[::-1])):
+            value, = struct.unpack_from('>I', data, one.tcp + at)
+            struct.pack_into('>I', data, one.tcp + at, (value - less.get(ends, 0)) & 0xFFFFFFFF)
+        struct.pack_into('>H', data, one.tcp + 16, roce.tcp_checksums(bytes(data[14:34]), data[one.tcp:one.end])[0])
+        yield one.packet._replace(data=bytes(data))
 
 
 def cut_up(packet, randomly):
