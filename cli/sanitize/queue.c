@@ -69,7 +69,8 @@ static void forget(struct sanitize_queue *queue)
         g_hash_table_remove(queue->chunks, &one->chunk);
     if (one->piece && g_hash_table_lookup(queue->pieces, &one->piece) == one)
         g_hash_table_remove(queue->pieces, &one->piece);
-    queue->forget(queue->context, one);
+    if (queue->forget)
+        queue->forget(queue->context, one);
     queue->oldest++;
 }
 

@@ -72,7 +72,8 @@ struct sanitize_queue {
     /* the caller's */
     bool (*ready)(void *context, struct sanitize_packet *packet);
     void (*emit)(void *context, struct sanitize_packet *packet);
-    void (*forget)(void *context, const struct sanitize_packet *packet); /* its place is needed */
+    /* its place is needed; or NULL */
+    void (*forget)(void *context, const struct sanitize_packet *packet);
     void *context;
 
     /* its own */
