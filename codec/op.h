@@ -201,7 +201,7 @@ struct rpcrdma_tcp_segment {
 enum rpcrdma_tcp_bytes_kind {
     RPCRDMA_TCP_BYTES_SEGMENT, /* what a packet carries, as it is captured; perhaps nothing */
     RPCRDMA_TCP_BYTES_START,   /* MPA's Request or Reply, before the operation that it becomes */
-    RPCRDMA_TCP_BYTES_FPDU,    /* likewise */
+    RPCRDMA_TCP_BYTES_FPDU,    /* likewise; with the control bits and a length of its opcode */
     RPCRDMA_TCP_BYTES_NONE,    /* the connection of which segments were told is not iWARP */
 };
 

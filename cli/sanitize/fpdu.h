@@ -19,7 +19,9 @@ struct sanitize_fpdus {
 
 void sanitize_fpdus_begin(struct sanitize_fpdus *fpdus);
 
-/* `unit` has both copies of the bytes told. Finds its payload, and says what is known of that. */
+/* `unit` has both copies of the bytes told. Finds its payload, and says what is known of that. Of
+ * what was captured of an FPDU, its control bits are those of its opcode, and so is its length:
+ * net/ tells no other. */
 void sanitize_fpdu(struct sanitize_packet *unit, const struct rpcrdma_tcp_bytes *told);
 void sanitize_start_frame(struct sanitize_packet *unit, const struct rpcrdma_tcp_bytes *told);
 

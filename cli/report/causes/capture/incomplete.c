@@ -142,14 +142,10 @@ static void tell_calls(const struct lacking *lacks, uint64_t calls, struct about
 }
 
 /* Behind all that was captured there is no gap: the client's Acks tell of what was sent there. */
-static void tell_missing(const struct report *r, const struct lacking *lacks, uint64_t calls,
-                         char *text, size_t size)
+static void tell_missing(uint64_t gaps, uint64_t cut, uint64_t calls, char *text, size_t size)
 {
-    uint64_t cut = r->rules[RPCRDMA_RULE_TRUNCATED];
-
-    if (lacks->gaps > 0 || calls == 0)
-        snprintf(text, size, "%" PRIu64 " gap%s in what was sent", lacks->gaps,
-                 plural(lacks->gaps));
+    if (gaps > 0 || calls == 0)
+        snprintf(text, size, "%" PRIu64 " gap%s in what was sent", gaps, plural(gaps));
     else if (cut > 0)
         snprintf(text, size, "%" PRIu64 " message%s cut short", cut, plural(cut));
     else
@@ -183,7 +179,7 @@ static void tell_what_lacks(struct report_cause *cause, const struct report *r,
                  r->no_call, plural_y(r->no_call),
                  report_seconds(r->no_call_since_ns - r->pipeline->clock.start_ns), about.behind);
     else {
-        tell_missing(r, lacks, calls, missing, sizeof(missing));
+        tell_missing(lacks->gaps, cut, calls, missing, sizeof(missing));
         snprintf(cause->text, sizeof(cause->text),
                  "The capture is incomplete: %s%s, %" PRIu64 " Repl%s without Call.%s%s%s",
                  lacks->one_way ? "one direction only; " : "", missing, r->no_call,
