@@ -199,9 +199,13 @@ static void doubt_directions(const struct pipeline *pipeline)
           (double)pipeline->early_ns / 1e6);
 }
 
-/* Of what takes less nothing is known, and nothing is told. */
-static void doubt_steps(const struct pipeline *pipeline)
+/* Of what takes less nothing is known, and nothing is told. Packets without times were told of. */
+static void doubt_steps(const struct pipeline *pipeline, const struct source_stats *stats)
 {
+    bool measures = pipeline->delivery || pipeline->credits;
+
+    if (pipeline->step_ns == 0 || !measures || !pipeline->found || stats->untimed > 0)
+        return;
     if (pipeline->step_ns == INT64_MAX)
         doubt(pipeline, pipeline->doubts,
               "all packets have the same time: how long anything took is not known");
@@ -240,8 +244,7 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
               "other by %.3f s: one of the two clocks was set, or stood still, and lengths of time "
               "may be wrong; --time-source capture takes the other",
               (double)stats.stamps_moved_ns / 1e9);
-    if (pipeline->step_ns > 0)
-        doubt_steps(pipeline);
+    doubt_steps(pipeline, &stats);
     if (own->set_back > 0)
         doubt(pipeline, pipeline->doubts,
               "the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s, first at "

@@ -154,7 +154,7 @@ class Columns(_Export):
         path = os.path.join(self.folder, 'lacking.pcap')
         pcap.write(path, [packet._replace(time_ns=packet.time_ns // 10**7 * 10**7)
                           for packet in self.packets('iwarp-nfs3-mini') if packet.frame % 9])
-        want = {one['rule']: one['count'] for one in self.json('report', '--json', path)[0]['findings']}
+        want = {one['rule']: one['count'] for one in self.json('report', '-q', '--json', path)[0]['findings']}
         for name in ('once.db', 'once.db'):
             rows = self.database('-q', path, name=name).execute('SELECT rule, count(*) FROM findings GROUP BY rule')
             self.assertEqual(dict(map(tuple, rows)), want)

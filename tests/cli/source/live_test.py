@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import struct
 import subprocess
 import time
 
@@ -15,7 +16,7 @@ class Live(command.CommandTest):
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def records(self):
-        return [command.pcap_packet(one.data, one.time_ns // 10**9, length=one.length)
+        return [struct.pack('<4I', *divmod(one.time_ns // 1000, 10**6), len(one.data), one.length) + one.data
                 for one in self.packets()]
 
     def test_lines_come_with_their_packets(self):
