@@ -51,11 +51,10 @@ static bool acks_lack(const struct report *r, const struct report_connection *c)
 /* It began when this one, whose set-up was captured, had its last packet. */
 static bool set_up_lacks(const struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *other = report_of_hosts(r, c);
-    bool found = false;
+    bool seen = c->pub.set_up_seen[0] && c->pub.set_up_seen[1], found = false;
+    const struct report_connection *other = seen ? report_of_hosts(r, c) : NULL;
 
-    for (; !found && c->pub.set_up_seen[0] && c->pub.set_up_seen[1] && other;
-         other = report_of_hosts_next(other))
+    for (; !found && other; other = report_of_hosts_next(other))
         found = other != c && !other->pub.set_up_seen[0] && !other->pub.set_up_seen[1] &&
                 other->pub.life.requests == 0 && other->rpcs > 0 &&
                 other->pub.first_frame > c->pub.last_frame;

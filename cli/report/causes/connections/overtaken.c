@@ -21,11 +21,12 @@ static bool overtakes(const struct report_connection *other, const struct report
 const struct report_connection *report_overtaken(const struct report *r,
                                                  const struct report_connection *c)
 {
-    const struct report_connection *other = report_of_hosts(r, c);
+    const struct report_connection *other;
 
     if (c->trouble->unanswered[REPORT_FORWARD].calls == 0 || !c->pub.life.has_xid ||
         c->answers.last_ns == 0)
         return NULL;
+    other = report_of_hosts(r, c);
     while (other && !overtakes(other, c))
         other = report_of_hosts_next(other);
     return other;

@@ -57,11 +57,12 @@ static void tell_not_answered(const struct report_connection *c, char *text, siz
 static bool session_goes_on(const struct report *r, const struct report_connection *c,
                             int64_t since_ns)
 {
-    const struct report_connection *other = report_of_hosts(r, c);
+    const struct report_connection *other;
     bool kept = c->session == REPORT_SESSION_KEPT &&
                 report_not_looked_at(r) + r->let_go.connections == 0; /* those are not known */
 
-    for (; kept && other; other = report_of_hosts_next(other))
+    for (other = kept ? report_of_hosts(r, c) : NULL; kept && other;
+         other = report_of_hosts_next(other))
         kept = other->session != REPORT_SESSION_NEW || other->pub.first_time_ns < since_ns ||
                other->pub.first_time_ns > c->pub.last_time_ns;
     return kept;
