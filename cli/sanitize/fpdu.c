@@ -3,22 +3,10 @@
 
 #include <string.h>
 
+#include "net/iwarp/rdmap.h"
 #include "wire/cursor.h"
 
-enum { LENGTH = 2, CONTROL = 4, TAGGED = 14, UNTAGGED = 18, CRC = 4, START = 20 };
-enum { MARKER = 4, MARKER_EVERY = 512 };
-enum { READ_REQUEST = 28, TERMINATE_CONTROL = 4 };
-
-/* RFC 5040 section 4.3, RFC 7306 section 4 */
-enum {
-    WRITE = 0,
-    OP_READ_REQUEST = 1,
-    READ_RESPONSE = 2,
-    SEND = 3,
-    SEND_INVALIDATE = 4,
-    SEND_SE_INVALIDATE = 6,
-    TERMINATE = 7,
-};
+enum { LENGTH = 2, CONTROL = 4, CRC = 4, START = 20, TERMINATE_CONTROL = 4 };
 
 void sanitize_fpdus_begin(struct sanitize_fpdus *fpdus)
 {
@@ -30,15 +18,15 @@ void sanitize_fpdus_begin(struct sanitize_fpdus *fpdus)
 /* Where the first marker is in the unit, behind its end where there is none. */
 static uint32_t first_marker(const struct sanitize_unit *u)
 {
-    return u->markers ? (u->marker_phase - u->seq) % MARKER_EVERY : UINT32_MAX;
+    return u->markers ? (u->marker_phase - u->seq) % RPCRDMA_MARKER_EVERY : UINT32_MAX;
 }
 
-/* Calls for each piece between markers, and for each marker, of the bytes that were captured. */
-static uint32_t each_marker(const struct sanitize_unit *u, uint32_t at, uint32_t *next)
+/* How many bytes were captured from `at` to the marker at *next, which becomes the one behind. */
+static uint32_t to_marker(const struct sanitize_unit *u, uint32_t at, uint32_t *next)
 {
     uint32_t n = *next < u->caplen ? *next - at : u->caplen - at;
 
-    *next = *next > UINT32_MAX - MARKER_EVERY ? UINT32_MAX : *next + MARKER_EVERY;
+    *next = *next > UINT32_MAX - RPCRDMA_MARKER_EVERY ? UINT32_MAX : *next + RPCRDMA_MARKER_EVERY;
     return n;
 }
 
@@ -51,12 +39,12 @@ static uint32_t without_markers(const struct sanitize_packet *unit)
     uint32_t out = 0, next = first_marker(u);
 
     for (uint32_t at = 0; at < u->caplen;) {
-        uint32_t n = each_marker(u, at, &next);
+        uint32_t n = to_marker(u, at, &next);
 
         memcpy(to + out, from + at, n);
         out += n;
         at += n;
-        at = u->caplen - at < MARKER ? u->caplen : at + MARKER;
+        at = u->caplen - at < RPCRDMA_MARKER_BYTES ? u->caplen : at + RPCRDMA_MARKER_BYTES;
     }
     memset(to + out, 0, u->caplen - out);
     return out;
@@ -66,10 +54,11 @@ static uint32_t without_markers(const struct sanitize_packet *unit)
  * wrong, in one way. */
 static void marker(const struct sanitize_unit *u, uint32_t at, const uint8_t *was, uint8_t *is)
 {
-    uint32_t begin = first_marker(u) == 0 ? MARKER : 0, right = at == 0 ? 0 : at - begin;
+    uint32_t begin = first_marker(u) == 0 ? RPCRDMA_MARKER_BYTES : 0;
+    uint32_t right = at == 0 ? 0 : at - begin;
     uint16_t wrong = right == UINT16_MAX ? 0 : UINT16_MAX;
 
-    if (u->caplen - at < MARKER) {
+    if (u->caplen - at < RPCRDMA_MARKER_BYTES) {
         memset(is, 0, u->caplen - at);
         return;
     }
@@ -89,14 +78,14 @@ static void with_markers(struct sanitize_fpdus *fpdus, const struct sanitize_pac
 
     memcpy(fpdus->scratch, is, u->caplen);
     for (uint32_t at = 0; at < u->caplen;) {
-        uint32_t n = each_marker(u, at, &next);
+        uint32_t n = to_marker(u, at, &next);
 
         memcpy(is + at, fpdus->scratch + in, n);
         in += n;
         at += n;
         if (at < u->caplen) {
             marker(u, at, sanitize_unit_was(unit) + at, is + at);
-            at = u->caplen - at < MARKER ? u->caplen : at + MARKER;
+            at = u->caplen - at < RPCRDMA_MARKER_BYTES ? u->caplen : at + RPCRDMA_MARKER_BYTES;
         }
     }
 }
@@ -125,11 +114,11 @@ static void terminate(uint8_t *p, uint32_t n)
         p[2] &= HAS_LENGTH | HAS_DDP | HAS_RDMAP;
     if (n >= TERMINATE_CONTROL + SEGMENT_LENGTH + 2 && p[2] & HAS_LENGTH && p[2] & HAS_DDP &&
         (ddp[0] & 0x3f) == 0x01 && (ddp[1] & 0xf0) == 0x40) {
-        bool tagged = ddp[0] & 0x80, reads = !tagged && (ddp[1] & 0x0f) == OP_READ_REQUEST;
+        bool tagged = ddp[0] & 0x80, reads = !tagged && (ddp[1] & 0x0f) == RDMAP_READ_REQUEST;
 
-        known += SEGMENT_LENGTH + (uint32_t)(tagged ? TAGGED : UNTAGGED);
+        known += SEGMENT_LENGTH + (uint32_t)(tagged ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES);
         if (reads && p[2] & HAS_RDMAP)
-            known += READ_REQUEST;
+            known += RDMAP_READ_REQUEST_BYTES;
         if (!tagged) /* a word that has a meaning only where an STag is invalidated */
             zero(ddp, n - TERMINATE_CONTROL - SEGMENT_LENGTH, 2, 6);
     }
@@ -142,16 +131,16 @@ static enum sanitize_payload what_is_known(uint8_t opcode, uint8_t *p, uint32_t 
     if (n == 0)
         return PAYLOAD_NONE;
     switch (opcode) {
-    case WRITE:
-    case READ_RESPONSE:
-    case SEND:
-    case SEND + 1:
-    case SEND + 2:
-    case SEND + 3:
+    case RDMAP_WRITE:
+    case RDMAP_READ_RESPONSE:
+    case RDMAP_SEND:
+    case RDMAP_SEND_INVALIDATE:
+    case RDMAP_SEND_SE:
+    case RDMAP_SEND_SE_INVALIDATE:
         return PAYLOAD_UNKNOWN;
-    case OP_READ_REQUEST: /* STags, offsets and a length: section 4.4 */
+    case RDMAP_READ_REQUEST: /* STags, offsets and a length: section 4.4 */
         return PAYLOAD_DONE;
-    case TERMINATE:
+    case RDMAP_TERMINATE:
         terminate(p, n);
         return PAYLOAD_DONE;
     default: /* of immediate data and atomic operations there are none in RPC-over-RDMA */
@@ -183,8 +172,8 @@ void sanitize_fpdu(struct sanitize_packet *unit, const struct rpcrdma_tcp_bytes 
     }
     length = rpcrdma_get_be16(p);
     opcode = p[3] & 0x0f;
-    header = LENGTH + (p[2] & 0x80 ? TAGGED : UNTAGGED);
-    if (!(p[2] & 0x80) && opcode != SEND_INVALIDATE && opcode != SEND_SE_INVALIDATE)
+    header = LENGTH + (p[2] & 0x80 ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES);
+    if (!(p[2] & 0x80) && opcode != RDMAP_SEND_INVALIDATE && opcode != RDMAP_SEND_SE_INVALIDATE)
         zero(p, n, CONTROL, CONTROL + 4);
     zero(p, n, LENGTH + length, n); /* padding, CRC */
     if (n <= header || LENGTH + length <= header)

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "net/packet/payload.h"
 #include "sanitize/direction.h"
 #include "wire/cursor.h"
 

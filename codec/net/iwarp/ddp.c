@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/iwarp/rdmap.h"
 #include "net/iwarp/tcp.h"
 
 /*
@@ -9,29 +10,6 @@
  *             | queue number 4 | MSN 4 | message offset 4
  */
 
-enum {
-    TAGGED_BYTES = 14,
-    UNTAGGED_BYTES = 18,
-    READ_REQUEST_BYTES = 28,
-    ATOMIC_REQUEST_BYTES = 52,
-};
-
-enum opcode {
-    WRITE = 0,
-    READ_REQUEST = 1,
-    READ_RESPONSE = 2,
-    SEND = 3,
-    SEND_INVALIDATE = 4,
-    SEND_SE = 5,
-    SEND_SE_INVALIDATE = 6,
-    TERMINATE = 7,
-    IMMEDIATE = 8, /* RFC 7306 from here on */
-    IMMEDIATE_SE = 9,
-    ATOMIC_REQUEST = 10,
-    ATOMIC_RESPONSE = 11,
-    OPCODES
-};
-
 /* What each opcode's header and queue number must be, and its least and greatest ULPDU. */
 static const struct {
     uint8_t kind;
@@ -39,25 +17,28 @@ static const struct {
     uint8_t queue;
     uint16_t least, most;
     uint16_t flags;
-} opcodes[OPCODES] = {
-    [WRITE] = {RPCRDMA_OP_WRITE, true, 0, TAGGED_BYTES, 65535, 0},
-    [READ_REQUEST] = {RPCRDMA_OP_READ_REQUEST, false, 1, UNTAGGED_BYTES + READ_REQUEST_BYTES,
-                      UNTAGGED_BYTES + READ_REQUEST_BYTES, 0},
-    [READ_RESPONSE] = {RPCRDMA_OP_READ_RESPONSE, true, 0, TAGGED_BYTES, 65535, 0},
-    [SEND] = {RPCRDMA_OP_SEND, false, 0, UNTAGGED_BYTES, 65535, 0},
-    [SEND_INVALIDATE] = {RPCRDMA_OP_SEND, false, 0, UNTAGGED_BYTES, 65535, RPCRDMA_OP_INVALIDATE},
-    [SEND_SE] = {RPCRDMA_OP_SEND, false, 0, UNTAGGED_BYTES, 65535, RPCRDMA_OP_SOLICITED},
-    [SEND_SE_INVALIDATE] = {RPCRDMA_OP_SEND, false, 0, UNTAGGED_BYTES, 65535,
-                            RPCRDMA_OP_SOLICITED | RPCRDMA_OP_INVALIDATE},
-    [TERMINATE] = {RPCRDMA_OP_TERMINATE, false, 2, UNTAGGED_BYTES + 4, 65535, 0},
-    [IMMEDIATE] = {RPCRDMA_OP_SEND, false, 0, UNTAGGED_BYTES + 8, UNTAGGED_BYTES + 8,
-                   RPCRDMA_OP_IMMEDIATE},
-    [IMMEDIATE_SE] = {RPCRDMA_OP_SEND, false, 0, UNTAGGED_BYTES + 8, UNTAGGED_BYTES + 8,
-                      RPCRDMA_OP_IMMEDIATE | RPCRDMA_OP_SOLICITED},
-    [ATOMIC_REQUEST] = {RPCRDMA_OP_ATOMIC, false, 1, UNTAGGED_BYTES + ATOMIC_REQUEST_BYTES,
-                        UNTAGGED_BYTES + ATOMIC_REQUEST_BYTES, 0},
-    [ATOMIC_RESPONSE] = {RPCRDMA_OP_ATOMIC_RESPONSE, false, 3, UNTAGGED_BYTES + 12,
-                         UNTAGGED_BYTES + 12, 0},
+} opcodes[RDMAP_OPCODES] = {
+    [RDMAP_WRITE] = {RPCRDMA_OP_WRITE, true, 0, DDP_TAGGED_BYTES, 65535, 0},
+    [RDMAP_READ_REQUEST] = {RPCRDMA_OP_READ_REQUEST, false, 1,
+                            DDP_UNTAGGED_BYTES + RDMAP_READ_REQUEST_BYTES,
+                            DDP_UNTAGGED_BYTES + RDMAP_READ_REQUEST_BYTES, 0},
+    [RDMAP_READ_RESPONSE] = {RPCRDMA_OP_READ_RESPONSE, true, 0, DDP_TAGGED_BYTES, 65535, 0},
+    [RDMAP_SEND] = {RPCRDMA_OP_SEND, false, 0, DDP_UNTAGGED_BYTES, 65535, 0},
+    [RDMAP_SEND_INVALIDATE] = {RPCRDMA_OP_SEND, false, 0, DDP_UNTAGGED_BYTES, 65535,
+                               RPCRDMA_OP_INVALIDATE},
+    [RDMAP_SEND_SE] = {RPCRDMA_OP_SEND, false, 0, DDP_UNTAGGED_BYTES, 65535, RPCRDMA_OP_SOLICITED},
+    [RDMAP_SEND_SE_INVALIDATE] = {RPCRDMA_OP_SEND, false, 0, DDP_UNTAGGED_BYTES, 65535,
+                                  RPCRDMA_OP_SOLICITED | RPCRDMA_OP_INVALIDATE},
+    [RDMAP_TERMINATE] = {RPCRDMA_OP_TERMINATE, false, 2, DDP_UNTAGGED_BYTES + 4, 65535, 0},
+    [RDMAP_IMMEDIATE] = {RPCRDMA_OP_SEND, false, 0, DDP_UNTAGGED_BYTES + 8, DDP_UNTAGGED_BYTES + 8,
+                         RPCRDMA_OP_IMMEDIATE},
+    [RDMAP_IMMEDIATE_SE] = {RPCRDMA_OP_SEND, false, 0, DDP_UNTAGGED_BYTES + 8,
+                            DDP_UNTAGGED_BYTES + 8, RPCRDMA_OP_IMMEDIATE | RPCRDMA_OP_SOLICITED},
+    [RDMAP_ATOMIC_REQUEST] = {RPCRDMA_OP_ATOMIC, false, 1,
+                              DDP_UNTAGGED_BYTES + RDMAP_ATOMIC_REQUEST_BYTES,
+                              DDP_UNTAGGED_BYTES + RDMAP_ATOMIC_REQUEST_BYTES, 0},
+    [RDMAP_ATOMIC_RESPONSE] = {RPCRDMA_OP_ATOMIC_RESPONSE, false, 3, DDP_UNTAGGED_BYTES + 12,
+                               DDP_UNTAGGED_BYTES + 12, 0},
 };
 
 enum rpcrdma_plausible rpcrdma_ddp_plausible(const uint8_t *fpdu, size_t caplen)
@@ -69,20 +50,20 @@ enum rpcrdma_plausible rpcrdma_ddp_plausible(const uint8_t *fpdu, size_t caplen)
         return RPCRDMA_PLAUSIBLE_MAYBE;
     length = rpcrdma_get_be16(fpdu);
     opcode = fpdu[3] & 0x0f;
-    if ((fpdu[2] & 0x3f) != 0x01 || (fpdu[3] & 0xf0) != 0x40 || opcode >= OPCODES ||
+    if ((fpdu[2] & 0x3f) != 0x01 || (fpdu[3] & 0xf0) != 0x40 || opcode >= RDMAP_OPCODES ||
         opcodes[opcode].tagged != fpdu[2] >> 7 || length < opcodes[opcode].least ||
         length > opcodes[opcode].most)
         return RPCRDMA_PLAUSIBLE_NO;
     if (opcodes[opcode].tagged)
-        return caplen < 2 + TAGGED_BYTES ? RPCRDMA_PLAUSIBLE_MAYBE : RPCRDMA_PLAUSIBLE_YES;
-    if (caplen < 2 + UNTAGGED_BYTES)
+        return caplen < 2 + DDP_TAGGED_BYTES ? RPCRDMA_PLAUSIBLE_MAYBE : RPCRDMA_PLAUSIBLE_YES;
+    if (caplen < 2 + DDP_UNTAGGED_BYTES)
         return RPCRDMA_PLAUSIBLE_MAYBE;
     if (rpcrdma_get_be32(fpdu + 8) != opcodes[opcode].queue)
         return RPCRDMA_PLAUSIBLE_NO;
     /* only a Send's segments are several; a message's last byte is at most 2^32 - 1 */
     if (opcodes[opcode].kind != RPCRDMA_OP_SEND && rpcrdma_get_be32(fpdu + 16) != 0)
         return RPCRDMA_PLAUSIBLE_NO;
-    if ((uint64_t)rpcrdma_get_be32(fpdu + 16) + length - UNTAGGED_BYTES > UINT32_MAX)
+    if ((uint64_t)rpcrdma_get_be32(fpdu + 16) + length - DDP_UNTAGGED_BYTES > UINT32_MAX)
         return RPCRDMA_PLAUSIBLE_NO;
     return RPCRDMA_PLAUSIBLE_YES;
 }
@@ -92,11 +73,11 @@ uint32_t rpcrdma_ddp_header_bytes(const uint8_t *fpdu, size_t caplen)
     uint8_t opcode;
 
     if (caplen < 4 || rpcrdma_get_be16(fpdu) < 2)
-        return TAGGED_BYTES; /* the least that there is */
+        return DDP_TAGGED_BYTES; /* the least that there is */
     opcode = fpdu[3] & 0x0f;
-    if ((fpdu[2] & 0x3f) == 0x01 && (fpdu[3] & 0xf0) == 0x40 && opcode < OPCODES)
-        return opcodes[opcode].tagged ? TAGGED_BYTES : UNTAGGED_BYTES;
-    return rpcrdma_get_be16(fpdu) < TAGGED_BYTES ? TAGGED_BYTES : 0;
+    if ((fpdu[2] & 0x3f) == 0x01 && (fpdu[3] & 0xf0) == 0x40 && opcode < RDMAP_OPCODES)
+        return opcodes[opcode].tagged ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES;
+    return rpcrdma_get_be16(fpdu) < DDP_TAGGED_BYTES ? DDP_TAGGED_BYTES : 0;
 }
 
 void rpcrdma_ddp_op(const struct rpcrdma_tcp_connection *c, int end, enum rpcrdma_op_kind kind,
@@ -220,7 +201,7 @@ static void untagged(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct r
     p = op->data;
     switch (op->kind) {
     case RPCRDMA_OP_READ_REQUEST:
-        if (op->caplen >= READ_REQUEST_BYTES) {
+        if (op->caplen >= RDMAP_READ_REQUEST_BYTES) {
             op->flags |= RPCRDMA_OP_RETH;
             op->sink_stag = rpcrdma_get_be32(p);
             op->sink_offset = rpcrdma_get_be64(p + 4);
@@ -284,7 +265,7 @@ void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     op.seq = op.stream_first = seq;
     op.stream_end = seq + size;
     op.flags = (uint16_t)(opcodes[opcode].flags | (ulpdu[0] & 0x40 ? RPCRDMA_OP_LAST : 0));
-    header = opcodes[opcode].tagged ? TAGGED_BYTES : UNTAGGED_BYTES;
+    header = opcodes[opcode].tagged ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES;
     op.len = len - header;
     if (caplen < header) {
         op.flags |= RPCRDMA_OP_TRUNCATED;

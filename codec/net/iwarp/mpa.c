@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/iwarp/rdmap.h"
 #include "net/iwarp/tcp.h"
 
 #include <stdlib.h>

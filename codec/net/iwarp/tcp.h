@@ -314,7 +314,6 @@ void rpcrdma_stream_skip(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
                          uint32_t seq, bool last);
 
 /* mpa.c */
-enum { RPCRDMA_MARKER_EVERY = 512, RPCRDMA_MARKER_BYTES = 4 };
 /* Reads from the front of a piece that is next in order. Returns how many bytes it used: all, or
  * less when it fell out of step, or when the connection turned out to be no MPA (closed). */
 uint32_t rpcrdma_mpa_read(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,

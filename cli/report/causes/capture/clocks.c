@@ -58,7 +58,7 @@ static bool by_copies(const struct report *r, const struct report_cause *cause)
     return (which[cause->id] || by_order(r, cause)) && !(cause->of && known(cause->of));
 }
 
-/* Takes them back. `told`: their names, each once. */
+/* Takes them back. `told`: their names, each once; or NULL. */
 static void take_back(struct report *r,
                       bool (*depends)(const struct report *, const struct report_cause *),
                       GString *told)
@@ -73,7 +73,7 @@ static void take_back(struct report *r,
             r->causes[left++] = r->causes[i];
             continue;
         }
-        if (!named[id])
+        if (told && !named[id])
             g_string_append_printf(told, "%s%s", told->len > 0 ? ", " : "", report_cause_name(id));
         named[id] = true;
         g_clear_pointer(&r->causes[i].connections, g_array_unref);
@@ -180,13 +180,9 @@ static bool by_time(const struct report *r, const struct report_cause *cause)
 static void often_back(struct report *r)
 {
     enum { OFTEN = 3 };
-    GString *told;
 
-    if (r->pipeline->n_back <= OFTEN)
-        return;
-    told = g_string_new(NULL);
-    take_back(r, by_time, told);
-    g_string_free(told, TRUE);
+    if (r->pipeline->n_back > OFTEN)
+        take_back(r, by_time, NULL);
 }
 
 /* A packet that stands far behind later ones is taken for a copy. */
@@ -223,10 +219,8 @@ static void merged(struct report *r)
             cause->text, sizeof(cause->text),
             "The capture has nearly every packet twice, %.3f s apart: two captures were merged, of "
             "hosts whose clocks differ by that. What was sent again, lost or slow is not known, "
-            "and "
-            "not told for that: %s. Give both captures to report as two files, which corrects "
-            "their "
-            "clocks.",
+            "and not told for that: %s. Give both captures to report as two files, which corrects "
+            "their clocks.",
             (double)apart_ns / 1e9, told->str);
     }
     g_string_free(told, TRUE);
@@ -245,10 +239,7 @@ static bool lost_in_steps(const struct report *r, const struct report_cause *cau
 
 static void judge_steps(struct report *r)
 {
-    GString *told = g_string_new(NULL);
-
-    take_back(r, lost_in_steps, told);
-    g_string_free(told, TRUE);
+    take_back(r, lost_in_steps, NULL);
     for (unsigned i = 0; i < r->n_causes; i++) {
         struct report_cause *cause = &r->causes[i];
 
