@@ -11,23 +11,21 @@ static guint direction_hash(gconstpointer key)
 {
     const struct sanitize_direction *direction = key;
 
-    return keyed_hash(&direction->op.src, 2 * sizeof(direction->op.src)) ^
-           keyed_hash_numbers((uint64_t)direction->op.dst_qpn << 8 | direction->op.carrier,
-                              (uint64_t)direction->op.src_port << 16 | direction->op.dst_port);
+    return keyed_hash(&direction->src, 2 * sizeof(direction->src)) ^
+           keyed_hash_numbers((uint64_t)direction->dst_qpn << 8 | direction->carrier,
+                              (uint64_t)direction->src_port << 16 | direction->dst_port);
 }
 
 static gboolean direction_equal(gconstpointer p, gconstpointer q)
 {
     const struct sanitize_direction *a = p, *b = q;
 
-    return a->op.dst_qpn == b->op.dst_qpn && a->op.carrier == b->op.carrier &&
-           a->op.src_port == b->op.src_port && a->op.dst_port == b->op.dst_port &&
-           memcmp(&a->op.src, &b->op.src, sizeof(a->op.src)) == 0 &&
-           memcmp(&a->op.dst, &b->op.dst, sizeof(a->op.dst)) == 0;
+    return a->dst_qpn == b->dst_qpn && a->carrier == b->carrier && a->src_port == b->src_port &&
+           a->dst_port == b->dst_port && memcmp(&a->src, &b->src, 2 * sizeof(a->src)) == 0;
 }
 
-_Static_assert(offsetof(struct rpcrdma_op, dst) ==
-                   offsetof(struct rpcrdma_op, src) + sizeof(struct rpcrdma_address),
+_Static_assert(offsetof(struct sanitize_direction, dst) ==
+                   offsetof(struct sanitize_direction, src) + sizeof(struct rpcrdma_address),
                "both are hashed in one go");
 
 static void direction_free(gpointer direction)
@@ -43,13 +41,23 @@ GHashTable *sanitize_directions_new(void)
 
 static struct sanitize_direction key_of(const struct rpcrdma_op *op)
 {
-    return (struct sanitize_direction){.op = {.carrier = op->carrier,
-                                              .kind = RPCRDMA_OP_SEND,
-                                              .src = op->src,
-                                              .dst = op->dst,
-                                              .dst_qpn = op->dst_qpn,
-                                              .src_port = op->src_port,
-                                              .dst_port = op->dst_port}};
+    return (struct sanitize_direction){.src = op->src,
+                                       .dst = op->dst,
+                                       .carrier = op->carrier,
+                                       .src_port = op->src_port,
+                                       .dst_port = op->dst_port,
+                                       .dst_qpn = op->dst_qpn};
+}
+
+struct rpcrdma_op sanitize_direction_op(const struct sanitize_direction *direction)
+{
+    return (struct rpcrdma_op){.carrier = direction->carrier,
+                               .kind = RPCRDMA_OP_SEND,
+                               .src = direction->src,
+                               .dst = direction->dst,
+                               .dst_qpn = direction->dst_qpn,
+                               .src_port = direction->src_port,
+                               .dst_port = direction->dst_port};
 }
 
 struct sanitize_direction *sanitize_direction_find(GHashTable *directions,

@@ -11,6 +11,9 @@
 /* A set of struct sanitize_direction, which it owns. */
 GHashTable *sanitize_directions_new(void);
 
+/* For questions to flow/: an operation of that direction, of no kind. */
+struct rpcrdma_op sanitize_direction_op(const struct sanitize_direction *direction);
+
 /* The operation's. NULL: there are too many. */
 struct sanitize_direction *sanitize_direction_of(GHashTable *directions,
                                                  const struct rpcrdma_op *op);

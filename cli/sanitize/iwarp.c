@@ -195,8 +195,8 @@ static bool pair_is_ours(struct sanitize_track *track, struct sanitize_direction
 static bool pair_is_undecided(struct sanitize_track *track,
                               const struct sanitize_direction *direction)
 {
-    return direction->stream.waits || rpcrdma_flow_undecided(track->flow, &direction->op) ||
-           (direction->back && rpcrdma_flow_undecided(track->flow, &direction->back->op));
+    return direction->stream.waits || sanitize_track_is_undecided(track, direction) ||
+           (direction->back && sanitize_track_is_undecided(track, direction->back));
 }
 
 enum whose { OURS, UNDECIDED, NOT_OURS };

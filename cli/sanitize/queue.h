@@ -27,9 +27,12 @@ enum sanitize_payload {
 
 /* One direction of a connection, as packets name it. */
 struct sanitize_direction {
-    struct rpcrdma_op op; /* for questions to flow/: addresses, QP number and ports are set */
-    uint64_t number;
-    bool ours;                       /* RPC-over-RDMA */
+    struct rpcrdma_address src, dst;
+    uint8_t carrier; /* enum rpcrdma_carrier */
+    bool ours;       /* RPC-over-RDMA */
+    uint16_t src_port, dst_port;
+    uint32_t dst_qpn;
+    uint32_t number;
     int64_t good_icrcs;              /* more ICRCs that are right than that are wrong, so far */
     struct sanitize_direction *back; /* iWARP: the other direction */
     struct sanitize_stream stream;   /* likewise */

@@ -29,9 +29,20 @@ static uint64_t hash(const struct sanitize_track *track, const void *data, size_
 
 bool sanitize_track_is_ours(struct sanitize_track *track, struct sanitize_direction *direction)
 {
-    if (!direction->ours)
-        direction->ours = rpcrdma_flow_connection(track->flow, &direction->op) != NULL;
+    if (!direction->ours) {
+        struct rpcrdma_op op = sanitize_direction_op(direction);
+
+        direction->ours = rpcrdma_flow_connection(track->flow, &op) != NULL;
+    }
     return direction->ours;
+}
+
+bool sanitize_track_is_undecided(struct sanitize_track *track,
+                                 const struct sanitize_direction *direction)
+{
+    struct rpcrdma_op op = sanitize_direction_op(direction);
+
+    return rpcrdma_flow_undecided(track->flow, &op);
 }
 
 /* -- what a packet carries --------------------------------------------------------------------- */
@@ -348,7 +359,7 @@ static bool on_ready(void *context, struct sanitize_packet *p)
     if (sanitize_is_tcp(&p->layout))
         return sanitize_iwarp_ready(track, p);
     if (p->direction && !sanitize_track_is_ours(track, p->direction)) {
-        if (rpcrdma_flow_undecided(track->flow, &p->direction->op))
+        if (sanitize_track_is_undecided(track, p->direction))
             return false;
         p->drop = DROP_FOREIGN;
         return true;

@@ -67,6 +67,9 @@ void sanitize_track_free(struct sanitize_track *track);
 
 /* For iwarp.c. */
 bool sanitize_track_is_ours(struct sanitize_track *track, struct sanitize_direction *direction);
+/* Whether it is ours may still show. */
+bool sanitize_track_is_undecided(struct sanitize_track *track,
+                                 const struct sanitize_direction *direction);
 /* Names the place of what begins there; `offset`: in the message, of iWARP. */
 uint64_t sanitize_track_place(const struct sanitize_track *track,
                               const struct sanitize_direction *direction, uint8_t kind,
