@@ -70,7 +70,9 @@ bool report_mpa_unanswered(const struct report_connection *c);
 const struct report_connection *report_overtaken(const struct report *r,
                                                  const struct report_connection *c);
 
-/* held.c: the path was in order and the server had the Calls: it did not answer, until the
+/* held.c: all of the client's Calls that were not answered had been acknowledged. */
+bool report_has_held(const struct report_connection *c);
+/* The path was in order and the server had the Calls: it did not answer, until the
  * client gave up. */
 bool report_server_held(const struct report_connection *c);
 /* Likewise, of those that were sent again on this one, a second and more after the first sending.

@@ -136,6 +136,22 @@ class Held(ConversationTest):
         self.assertEqual([one for one in causes if 'sent it again' in one['text'] and one['cause'] == 'unanswered'], [])
         self.assertIn('connection-failed', [one['cause'] for one in causes])
 
+    def test_left(self):
+        """Another connection takes the place of one whose Calls were acknowledged, and nothing was sent again on it: that the
+        path was down is not seen."""
+        for acknowledged in (True, False):
+            def talk(c, _, acknowledged=acknowledged):
+                c.null()
+                self.ask_attributes(c, 0x5000)
+                if not acknowledged:
+                    c.packets.pop()
+                c.clock.now += 60 * SECOND
+                one = rule_talk.Conversation(c.packets, number=2, clock=c.clock)
+                one.xid = 0x5001
+                one.null()
+            text, = [one['text'] for one in self.report(talk)['causes'] if one['cause'] == 'connection-failed']
+            self.assertEqual('The server did not answer, or the path was down then' in text, acknowledged)
+
     def test_stood_still(self):
         """The server's host stands still with a Call, and acknowledges it, and what came again, when the client has given up:
         that is told beside, and the way to it may be at fault."""

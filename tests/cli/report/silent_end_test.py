@@ -108,6 +108,25 @@ class SilentEnd(CommandTest):
             self.assertIn('The server 192.0.2.1 never answered 6 Calls on 6 connections', cause['text'])
             self.assertEqual('it answered nobody from 1.2 s on' in cause['text'], not answered, cause['text'])
 
+    def test_hang_of_too_many(self):
+        """What --max-memory left out of many Calls is not said not to be there."""
+        def say(c, _):
+            ones = [rule_talk.Conversation(c.packets, number=n, clock=c.clock, hosts=(f'192.0.2.{20 + n}', rule_talk.SERVER))
+                    for n in range(1, 7)]
+            for one in ones:
+                one.getattr()
+            for one in ones * 100:
+                one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.clock.now += 60 * SECOND
+            ones[0].call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+        path = os.path.join(self.folder, 'many.pcap')
+        rules.write(path, say, True)
+        for mebibytes, text in (('1', 'never answered at least '), ('128', 'never answered 600 Calls on 6 connections')):
+            causes = json.loads(self.run_command('report', '--json', '--max-memory', mebibytes, path, errors=int(mebibytes == '1')))['causes']
+            one, = [one for one in causes if one['cause'] == 'unanswered']
+            self.assertIn(text, one['text'])
+            self.assertEqual('memory-limit' in [one['cause'] for one in causes], mebibytes == '1')
+
     def test_not_captured(self):
         """What the capture lacks explains a Call: it is not under way, too, as RPCs behind it were answered."""
         def say(c, _):

@@ -32,8 +32,7 @@ bool report_waited_for_data(const struct report_connection *c)
            path->longest_wait_ns > time_less(c->pub.life.ended_ns, hung->since_ns) / 2;
 }
 
-/* All of the client's Calls that were not answered had been acknowledged. */
-static bool has_held(const struct report_connection *c)
+bool report_has_held(const struct report_connection *c)
 {
     const struct report_unanswered *own = &c->trouble->unanswered[REPORT_FORWARD];
     const struct rpcrdma_silence *silence = c->pub.life.silence;
@@ -46,7 +45,7 @@ static bool closed_on_held(const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
 
-    return has_held(c) && life->ended != RPCRDMA_ENDED_NOT &&
+    return report_has_held(c) && life->ended != RPCRDMA_ENDED_NOT &&
            life->ended_by != report_server_end(&c->pub);
 }
 
@@ -269,7 +268,7 @@ bool report_ended_by_holder(const struct report_connection *from)
 {
     const struct rpcrdma_life *life = &from->pub.life;
 
-    return has_held(from) && life->ended != RPCRDMA_ENDED_NOT && life->ended_frame != 0 &&
+    return report_has_held(from) && life->ended != RPCRDMA_ENDED_NOT && life->ended_frame != 0 &&
            life->ended_by == report_server_end(&from->pub);
 }
 
@@ -295,11 +294,11 @@ const char *report_maybe_held(const struct report *r, const struct report_connec
 
     if (report_one_way(c) || (from && report_one_way(from)))
         return "one direction only was captured: the server may not have answered";
-    if (from && from->trouble->asked_frame != 0 && has_held(from))
+    if (from && from->trouble->asked_frame != 0 && report_has_held(from))
         return "the server had them, and asked for data, none of which came to the place of "
                "capture: the way from the client may only have lost large packets (an MTU black "
                "hole)";
-    if (from && from->pub.life.ended == RPCRDMA_ENDED_NOT && has_held(from))
+    if (from && from->pub.life.ended == RPCRDMA_ENDED_NOT && report_has_held(from))
         return "the server's host acknowledged them: the server may not have answered";
     if (from && from->pub.carrier == RPCRDMA_CARRIER_IWARP && from->has_path[1 - server] &&
         from->path[1 - server].lost_before > 0)

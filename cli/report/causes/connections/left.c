@@ -126,6 +126,9 @@ static const char *reason(const struct report_connection *was, const struct repo
         report_unanswered(was) == 0)
         return " The path was down: a cable, a switch, or the peer; or a firewall or a NAT on the "
                "way had forgotten the first.";
+    if (was->pub.life.ended == RPCRDMA_ENDED_NOT && report_has_held(was))
+        return " The server did not answer, or the path was down then: a cable, a switch, or the "
+               "peer.";
     return " The path was down: a cable, a switch, or the peer.";
 }
 

@@ -220,10 +220,11 @@ static void tell_never(const struct report *r, struct report_cause *one, guint n
         snprintf(none_text, sizeof(none_text), ", and it answered nobody from %.1f s on",
                  report_seconds(time_less(one->since_ns, r->pipeline->clock.start_ns)));
     snprintf(one->text, sizeof(one->text),
-             "The server %s never answered %" PRIu64 " Call%s on %s%u connections%s. Up to %.1f s "
+             "The server %s never answered %s%" PRIu64
+             " Call%s on %s%u connections%s. Up to %.1f s "
              "passed until the capture or the connection ended.",
-             server, one->rpcs, plural(one->rpcs), report_at_least(r), n, none_text,
-             report_seconds(lasted->longest_ns));
+             server, r->pipeline->memory_limit > 0 ? "at least " : "", one->rpcs, plural(one->rpcs),
+             report_at_least(r), n, none_text, report_seconds(lasted->longest_ns));
 }
 
 static void tell_given_up(const struct report *r, struct report_cause *one, guint n, guint clients,
