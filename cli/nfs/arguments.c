@@ -27,7 +27,7 @@ enum {
 static bool at_body(struct rpcrdma_cursor *c, const struct rpcrdma_rpc *rpc,
                     const struct rpcrdma_rpc *call)
 {
-    if (!(rpc->present & RPCRDMA_RPC_HAS_BODY) || !rpcrdma_rpc_protection_known(call))
+    if (!(rpc->present & RPCRDMA_RPC_HAS_BODY) || !rpcrdma_rpc_protection_known(call, rpc))
         return false;
     if (call->present & RPCRDMA_RPC_HAS_GSS) {
         if (call->gss_procedure != 0 || call->gss_service == RPCRDMA_GSS_PRIVACY)
@@ -88,7 +88,7 @@ static bool compound_of(const struct rpcrdma_payload_stream *s, struct rpcrdma_c
 {
     bool callback;
 
-    return s->call && rpcrdma_rpc_protection_known(s->call) &&
+    return s->call && rpcrdma_rpc_protection_known(s->call, s->rpc) &&
            rpcrdma_compound_is(s->call, s->reverse, &callback) &&
            rpcrdma_compound_begin(it, s->rpc, s->call, s->reverse, s->data, s->caplen, s->len,
                                   s->reduction, NULL) &&

@@ -300,7 +300,7 @@ static void body(struct sanitize_walk *w, const struct sanitize_rpc *rpc)
     bool integrity, callback;
 
     if (!call || !(call->present & RPCRDMA_RPC_HAS_PROGRAM) || call->gss_procedure != 0 ||
-        call->gss_service == RPCRDMA_GSS_PRIVACY || !rpcrdma_rpc_protection_known(call)) {
+        call->gss_service == RPCRDMA_GSS_PRIVACY || !rpcrdma_rpc_protection_known(call, rpc->rpc)) {
         w->failed = w->off < w->len;
         return;
     }

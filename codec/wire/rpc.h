@@ -76,12 +76,19 @@ RPCRDMA_API enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t capl
 RPCRDMA_API enum rpcrdma_status rpcrdma_rpc_encode(const struct rpcrdma_rpc *rpc, void *buf,
                                                    size_t size, size_t *written);
 
-/* Whether the Call's header says how RPCSEC_GSS protects arguments and results, if it does. False:
- * it was cut before that, or is malformed there. */
-static inline bool rpcrdma_rpc_protection_known(const struct rpcrdma_rpc *call)
+/*
+ * Whether it is known how RPCSEC_GSS protects arguments and results of `call`, if it does. `rpc` is
+ * the message at hand, the Call itself or its Reply. Where the Call was cut before its credential,
+ * or in it, a Reply tells whose verifier is of another flavour: to RPCSEC_GSS it is of that (RFC
+ * 2203 section 5.3.3.2). False: both were cut before that, or the Call is malformed there.
+ */
+static inline bool rpcrdma_rpc_protection_known(const struct rpcrdma_rpc *call,
+                                                const struct rpcrdma_rpc *rpc)
 {
-    return call->present & RPCRDMA_RPC_HAS_CRED &&
-           (call->cred_flavor != RPCRDMA_RPC_GSS || call->present & RPCRDMA_RPC_HAS_GSS);
+    if (call->present & RPCRDMA_RPC_HAS_CRED)
+        return call->cred_flavor != RPCRDMA_RPC_GSS || call->present & RPCRDMA_RPC_HAS_GSS;
+    return rpc->type == RPCRDMA_RPC_REPLY && rpc->present & RPCRDMA_RPC_HAS_VERF &&
+           rpc->verf_flavor != RPCRDMA_RPC_GSS;
 }
 
 RPCRDMA_END_DECLS

@@ -164,7 +164,7 @@ static bool at_body(const struct exported_rpc *rpc, const struct rpcrdma_rpc *ca
     bool gss = call->present & RPCRDMA_RPC_HAS_GSS;
 
     if (!(rpc->stream.rpc->present & RPCRDMA_RPC_HAS_BODY) || call->version != 3 ||
-        !rpcrdma_rpc_protection_known(call) ||
+        !rpcrdma_rpc_protection_known(call, rpc->stream.rpc) ||
         (gss && (call->gss_procedure != 0 || call->gss_service == RPCRDMA_GSS_PRIVACY)))
         return false;
     *c = cursor_at(&rpc->stream, rpc->stream.rpc->body_off);

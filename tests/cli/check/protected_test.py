@@ -14,7 +14,8 @@ import pcap
 
 NONE, INTEGRITY, PRIVACY = 1, 2, 3
 MIC = words(6) + opaque(bytes.fromhex('040404ffffffffff') + bytes(20))  # RFC 4121 section 4.2.6.1
-READ, COMPOUND, PUTROOTFH, GETATTR, REP_TOO_BIG = 6, 1, 24, 9, 10066
+READ, COMPOUND, PUTROOTFH, GETATTR, REP_TOO_BIG, DELAY = 6, 1, 24, 9, 10066, 10008
+CREDENTIAL = 14 + 20 + 8 + 12 + 28 + 24  # where a Call's is: behind Ethernet, IPv4, UDP, BTH, RPC-over-RDMA and RPC's numbers
 
 
 class Protected(Nfs):
@@ -82,6 +83,21 @@ class Check(CommandTest):
                                  [2, encrypted, 0])
                 self.assertEqual('  encrypted statuses of 2 of 2 NFS Replies: failures cannot be seen\n' in
                                  self.run_command('report', path), encrypted > 0)
+
+    def test_credential_cut(self):
+        """Of a Call that was cut before its credential the Reply's verifier tells that nothing is protected, where it is not
+        RPCSEC_GSS'."""
+        for talk, known in (Nfs(), True), (Protected(NONE), False), (Protected(PRIVACY), False):
+            for _ in range(2):
+                talk.rpc(4, COMPOUND, opaque(b'') + words(0, 1, PUTROOTFH), words(DELAY) + opaque(b'') + words(1, PUTROOTFH, DELAY))
+            talk.out = [one._replace(data=one.data[:CREDENTIAL]) if one.data[CREDENTIAL - 20:CREDENTIAL - 16] == words(0) else one
+                        for one in talk.out]
+            path = os.path.join(self.folder, 'cut.pcap')
+            pcap.write(path, talk.out)
+            rows = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+            self.assertEqual([row.get('status') for row in rows], ['NFS4ERR_DELAY' if known else None] * 2)
+            report = json.loads(self.run_command('report', '--json', path))
+            self.assertEqual([report[name] for name in ('nfs_replies', 'nfs_statuses_uncaptured')], [2, 0 if known else 2])
 
 
 if __name__ == '__main__':
