@@ -2,7 +2,6 @@
 /* A TCP segment, and the connection that it is of or begins. */
 #include "net/iwarp/tcp.h"
 
-#include "net/packet/damage.h"
 #include "net/packet/vnet.h"
 
 enum {
@@ -407,9 +406,7 @@ static bool to_check(const struct rpcrdma_layer *l, struct rpcrdma_tcp_connectio
 static bool damaged(struct rpcrdma_layer *l, const uint8_t *header, size_t n)
 {
     /* what else is in the IP header changes on the way, and harms nothing */
-    bool good = rpcrdma_tcp_checksum_good(l, header, n, checks_all(l->net));
-
-    if (!rpcrdma_layer_damaged(l, RPCRDMA_CARRIER_IWARP, good))
+    if (!rpcrdma_tcp_damaged(l, header, n, checks_all(l->net)))
         return false;
     rpcrdma_layer_finding(l, RPCRDMA_RULE_TCP_DAMAGED, NULL, rpcrdma_get_be32(header + 4), 0);
     return true;

@@ -209,11 +209,10 @@ void rpcrdma_tcp_forget(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
 void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s,
                          enum rpcrdma_rule_id rule, const char *what, uint64_t arg0, uint64_t arg1);
 
-/* tcp_checksum.c: of a TCP header and what follows it, n bytes, and of the IPv4 header before, if
- * `both` or TCP's cannot be known; true where it cannot: not all was captured, or the checksum is
- * left to the adapter. */
-bool rpcrdma_tcp_checksum_good(const struct rpcrdma_layer *l, const uint8_t *header, size_t n,
-                               bool both);
+/* tcp_checksum.c: whether a TCP header and what follows it, n bytes, were damaged on the way (see
+ * damage.h), or the IPv4 header before, if `both` or where TCP's checksum cannot be known, as not
+ * all was captured. One that is left to the adapter is right. */
+bool rpcrdma_tcp_damaged(const struct rpcrdma_layer *l, const uint8_t *header, size_t n, bool both);
 
 /* tcp_doubt.c: whether the checksum of this segment, which is in hand, is worth looking at.
  * `disagrees`: its length in the IP header is not that of its frame. */

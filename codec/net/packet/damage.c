@@ -16,7 +16,7 @@ enum {
 
 struct name {
     struct rpcrdma_address address;
-    uint8_t carrier;
+    uint8_t checked;
 };
 
 struct source {
@@ -44,7 +44,7 @@ struct rpcrdma_checksums *rpcrdma_checksums_new(void)
 
 static uint16_t *chain_of(struct rpcrdma_checksums *checksums, const struct name *name)
 {
-    uint64_t words[3] = {(uint64_t)name->carrier << 8 | name->address.family};
+    uint64_t words[3] = {(uint64_t)name->checked << 8 | name->address.family};
 
     memcpy(&words[1], name->address.bytes, sizeof(name->address.bytes));
     return &checksums->first[siphash_words(&checksums->key, words, 3) % SOURCES];
@@ -100,9 +100,9 @@ static struct source *source_of(struct rpcrdma_checksums *checksums, const struc
     return &checksums->source[i];
 }
 
-static struct name name_of(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier)
+static struct name name_of(const struct rpcrdma_layer *l, uint8_t checked)
 {
-    struct name name = {.carrier = (uint8_t)carrier};
+    struct name name = {.checked = checked};
 
     rpcrdma_layer_address(l->family, l->src, &name.address);
     return name;
@@ -114,9 +114,9 @@ static bool is_right(const struct source *source)
     return source->right >= KNOWN && source->wrong <= source->right / 4;
 }
 
-bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier, bool right)
+bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, uint8_t checked, bool right)
 {
-    struct name name = name_of(l, carrier);
+    struct name name = name_of(l, checked);
     struct source *source;
 
     source = source_of(l->net->checksums, &name);
@@ -150,10 +150,10 @@ static bool is_changed(struct rpcrdma_checksums *checksums, struct name name)
     return false;
 }
 
-bool rpcrdma_layer_damaged_in_doubt(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier)
+bool rpcrdma_layer_damaged_in_doubt(const struct rpcrdma_layer *l, uint8_t checked)
 {
     struct rpcrdma_checksums *checksums = l->net->checksums;
-    struct name name = name_of(l, carrier);
+    struct name name = name_of(l, checked);
     const struct source *source = find(checksums, &name);
 
     if (!source || source->wrong != 1)

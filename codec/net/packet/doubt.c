@@ -19,7 +19,7 @@ bool rpcrdma_layer_icrc_damaged(struct rpcrdma_layer *l, bool *good)
 {
     l->icrc_checked = true;
     l->icrc_good = *good = rpcrdma_layer_icrc_good(l, l->bth, l->end);
-    return rpcrdma_layer_damaged(l, (enum rpcrdma_carrier)l->carrier, *good) && tell(l);
+    return rpcrdma_layer_damaged(l, l->carrier, *good) && tell(l);
 }
 
 bool rpcrdma_layer_misfit_damaged(struct rpcrdma_layer *l, size_t bth)
@@ -43,8 +43,7 @@ static bool damaged(struct rpcrdma_layer *l)
         return false;
     if (!l->icrc_checked && rpcrdma_layer_icrc_damaged(l, &good))
         return true;
-    return !l->icrc_good && rpcrdma_layer_damaged_in_doubt(l, (enum rpcrdma_carrier)l->carrier) &&
-           tell(l);
+    return !l->icrc_good && rpcrdma_layer_damaged_in_doubt(l, l->carrier) && tell(l);
 }
 
 bool rpcrdma_packet_damaged(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
