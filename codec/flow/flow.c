@@ -43,8 +43,10 @@ RPCRDMA_APART static void deliver_op(struct rpcrdma_flow *flow, struct flow_conn
         struct flow_direction *asks = flow_conn_direction(conn, dir->index);
         struct flow_read *read = flow_read_add(flow->streams, asks, op);
 
-        if (read && !read->unknown && flow->rpcs)
+        if (flow->rpcs && read && !read->unknown)
             flow_rpc_read_request(flow->rpcs, conn, sender, read, flow_read_capacity(asks));
+        else if (flow->rpcs)
+            flow_rpc_read_cut(flow->rpcs, conn, sender, op);
         break;
     }
     case RPCRDMA_OP_READ_RESPONSE:

@@ -111,7 +111,8 @@ struct rpcrdma_transaction {
     /* config.delivery */
     struct rpcrdma_delivery call, reply;
     uint32_t transmissions; /* of the Call, on all connections seen; 0: not known */
-    bool has_phases;        /* and a latency; not where the Call was cut within its chunks */
+    bool has_phases;        /* and a latency; not where the Call was cut within its chunks, and RDMA
+                             * may be of it or of another one */
     struct rpcrdma_phases phases;
     int64_t stalled_ns; /* of its latency: waiting for what was retransmitted, or could not be */
     enum rpcrdma_stall stalled_by; /* of the longest such wait, between these: */

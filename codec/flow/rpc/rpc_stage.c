@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/step.h"
 #include "flow/delivery/delivery.h"
 #include "flow/rpc/check.h"
 #include "flow/rpc/rpc_state.h"
@@ -186,6 +187,58 @@ static void transfer(struct flow_rpcs *rpcs, struct flow_region *region, uint64_
         data_transfer(rpcs, region, address - region->offset, sender, op, asked_ns);
 }
 
+/* Whose RDMA this is that touches memory of the caller and is in no region: the latest Call's, if
+ * that was cut within its chunks, and those before it that have no Reply have waited for so long
+ * that they are not served any more. NULL: it may be any Call's. */
+static struct rpc_transaction *latest_cut(struct flow_rpcs *rpcs, struct flow_conn *conn,
+                                          int caller, int64_t time_ns)
+{
+    enum { LONG_NS = 1000000000 };
+    struct rpc_conn *c = rpc_conn_get(rpcs, conn);
+    struct rpc_transaction *latest = c ? TAILQ_LAST(&c->transactions[caller], rpc_list) : NULL;
+    struct rpc_transaction *before = latest ? TAILQ_PREV(latest, rpc_list, by_age) : NULL;
+    struct rpc_transaction *t = latest;
+
+    if (!latest)
+        return NULL;
+    if (rpc_offers_cut(latest) && latest->pub.reply_frame == 0 && c->gap_frame[caller] == 0 &&
+        (!before || time_ns - before->pub.call_time_ns >= LONG_NS))
+        t = before;
+    else
+        latest = NULL;
+    for (; t && !t->stray; t = TAILQ_PREV(t, rpc_list, by_age)) {
+        RPCRDMA_STEP();
+        t->stray = true;
+    }
+    return latest;
+}
+
+static void moved_unplaced(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender, int caller,
+                           const struct rpcrdma_op *op, int64_t asked_ns)
+{
+    struct rpc_transaction *t = op->len > 0 ? latest_cut(rpcs, conn, caller, op->time_ns) : NULL;
+
+    if (t && !is_copy(t, sender, op))
+        moved(rpcs, t, sender, op, asked_ns);
+}
+
+static void asked(struct rpc_transaction *t, uint64_t frame, int64_t time_ns)
+{
+    if (t->rdma_last_frame != 0)
+        return;
+    t->rdma_first_ns = t->rdma_last_ns = time_ns;
+    t->rdma_last_frame = t->pub.rdma_first_frame = frame;
+}
+
+static void asked_unplaced(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
+                           uint64_t frame, int64_t time_ns)
+{
+    struct rpc_transaction *t = latest_cut(rpcs, conn, caller, time_ns);
+
+    if (t)
+        asked(t, frame, time_ns);
+}
+
 static void unknown(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct rpcrdma_op *op,
                     uint32_t handle, const char *what)
 {
@@ -236,21 +289,25 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
         rpc_check_held(rpcs, op->time_ns);
     if (!write->placed) {
         unplaced(rpcs, conn, sender, op);
+        moved_unplaced(rpcs, conn, sender, 1 - sender, op, 0);
         return;
     }
     region = flow_region_find(&rpcs->regions, flow_conn_id(conn), (uint8_t)(1 - sender),
                               write->rkey, write->address);
-    if (region && region->use == RPC_WRITE)
+    if (region && region->use == RPC_WRITE) {
         transfer(rpcs, region, write->address, sender, op, 0);
-    else if (op->len > 0 && rpc_conn_get(rpcs, conn) &&
-             !rpc_check_astray(rpcs, conn,
-                               &(struct rpc_astray){.address = write->address,
-                                                    .frame = op->frame,
-                                                    .time_ns = op->time_ns,
-                                                    .handle = write->rkey,
-                                                    .length = op->len,
-                                                    .end = (uint8_t)(1 - sender),
-                                                    .write = true}))
+        return;
+    }
+    moved_unplaced(rpcs, conn, sender, 1 - sender, op, 0);
+    if (op->len > 0 && rpc_conn_get(rpcs, conn) &&
+        !rpc_check_astray(rpcs, conn,
+                          &(struct rpc_astray){.address = write->address,
+                                               .frame = op->frame,
+                                               .time_ns = op->time_ns,
+                                               .handle = write->rkey,
+                                               .length = op->len,
+                                               .end = (uint8_t)(1 - sender),
+                                               .write = true}))
         unknown(rpcs, conn, op, write->rkey, "Write");
 }
 
@@ -275,8 +332,10 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
                                               .handle = read->rkey,
                                               .length = read->length,
                                               .end = (uint8_t)(1 - sender)});
-    if (!region)
+    if (!region) {
+        asked_unplaced(rpcs, conn, 1 - sender, read->frame, read->time_ns);
         return;
+    }
     t = region->owner;
     if (region->use == RPC_CALL_READ)
         t->asked += read->length;
@@ -285,10 +344,13 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
     if (t->reads[sender].last == 0)
         t->reads[sender].first = read->id;
     t->reads[sender].last = read->id;
-    if (t->rdma_last_frame == 0) {
-        t->rdma_first_ns = t->rdma_last_ns = read->time_ns;
-        t->rdma_last_frame = t->pub.rdma_first_frame = read->frame;
-    }
+    asked(t, read->frame, read->time_ns);
+}
+
+void flow_rpc_read_cut(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
+                       const struct rpcrdma_op *op)
+{
+    asked_unplaced(rpcs, conn, 1 - sender, op->frame, op->time_ns);
 }
 
 void flow_rpc_read_arrived(struct flow_conn *conn, int sender, const struct flow_read *read,
@@ -307,17 +369,19 @@ void flow_rpc_read_response(struct flow_rpcs *rpcs, struct flow_conn *conn, int 
 {
     struct rpc_conn *c = rpc_of(conn);
     struct flow_region *region;
+    int64_t asked_ns = 0;
 
     if (!TAILQ_EMPTY(&rpcs->held[0]))
         rpc_check_held(rpcs, op->time_ns);
     if (!read)
         unplaced(rpcs, conn, sender, op);
+    else if (offset == 0)
+        asked_ns = read->arrived_ns != 0 ? read->arrived_ns : read->time_ns;
     region = c && read ? rpc_read_map_find(&c->reads[1 - sender], read->id) : NULL;
     if (region)
-        transfer(rpcs, region, read->address + offset, sender, op,
-                 offset > 0              ? 0
-                 : read->arrived_ns != 0 ? read->arrived_ns
-                                         : read->time_ns);
+        transfer(rpcs, region, read->address + offset, sender, op, asked_ns);
+    else
+        moved_unplaced(rpcs, conn, sender, sender, op, asked_ns);
 }
 
 /* Receives that short or malformed messages took are not posted again by every receiver. */

@@ -50,6 +50,9 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
 /* `sender` asks for data. `capacity`: flow_read_capacity. */
 void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
                            const struct flow_read *read, uint32_t capacity);
+/* Likewise, where what it asks for was not captured. */
+void flow_rpc_read_cut(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
+                       const struct rpcrdma_op *op);
 /* Captured at two places: it was sent at `sent_ns` and passes the second one now. */
 void flow_rpc_read_arrived(struct flow_conn *conn, int sender, const struct flow_read *read,
                            int64_t sent_ns, int64_t now_ns);

@@ -72,27 +72,51 @@ class SnapLength(CommandTest):
                 self.assertRegex(text, r'The largest share is [^,]+, above all in NFS(ACL)? V3 \w+: ' if named else
                                        r'(stalled|The largest share is [^,.]+)\. (CAPTURE|Neither)')
 
+    def same_phases(self, whole, path):
+        """Those of RPCs whose Calls were cut are as without a snap length, or absent. These RPCs."""
+        whole = {row['xid']: row for row in self.json('rpcs', '--json', whole)}
+        rows = [row for row in self.json('rpcs', '--json', path) if 'latency_ns' in row]
+        for row in rows:
+            self.assertEqual(row['latency_ns'], whole[row['xid']]['latency_ns'])
+            if 'phases' in row:
+                self.assertEqual(row['phases'], whole[row['xid']]['phases'], row['xid'])
+                self.assertEqual(row['stalled_ns'], whole[row['xid']]['stalled_ns'])
+            else:
+                self.assertGreater(whole[row['xid']]['segments'], 0)
+        return rows, [row for row in rows if 'phases' not in row]
+
     def test_cut_chunk_lists(self):
-        """Of a Call that is cut within its chunk lists nobody knows what the server took, and what RDMA: no phases are made up, the
-        others are as without a snap length, and report says of how many RPCs it knows where their time went."""
+        """Calls are cut within their chunk lists. What moves while one alone is outstanding is its own."""
         for name, n in (('roce-nfs3-mini', 100), ('roce-nfs3-mini', 200), ('roce-long-call', 100), ('iwarp-nfs3-mini', 128)):
             with self.subTest(name=name, n=n):
                 path = self.cut(name, n)
-                whole = {row['xid']: row for row in self.json('rpcs', '--json', capture(name))}
-                rows = [row for row in self.json('rpcs', '--json', path) if 'latency_ns' in row]
-                cut = [row for row in rows if 'phases' not in row]
-                for row in rows:
-                    self.assertEqual(row['latency_ns'], whole[row['xid']]['latency_ns'])
-                    if 'phases' in row:
-                        self.assertEqual(row['phases'], whole[row['xid']]['phases'], row['xid'])
-                        self.assertEqual(row['stalled_ns'], whole[row['xid']]['stalled_ns'])
-                    else:
-                        self.assertGreater(whole[row['xid']]['segments'], 0)
-                self.assertEqual(bool(cut), n < 200)
+                rows, none = self.same_phases(capture(name), path)
+                self.assertEqual(none, [])
+                self.assertEqual(any('rdma_ns' in row and 'segments' not in row for row in rows), n < 200)
                 text = ' '.join(self.run_command('report', path).split())
-                said = f'Where the time of {len(cut)} RPCs went is not known: their Calls were cut within the chunk lists'
-                self.assertEqual(said in text, bool(cut))
-                self.assertIn(f' s that {len(rows) - len(cut)}{" other" * bool(cut)} RPCs took, ', text)
+                self.assertNotIn('went is not known: their Calls', text)
+                self.assertIn(f' s that {len(rows)} RPCs took, ', text)
+
+    def two_outstanding(self):
+        """Packets of which a Call with chunks was sent just behind another one; and the Reply's to that, where it is."""
+        packets = self.packets('roce-nfs3-mini')
+        rows = [row for row in self.json('rpcs', '--json', capture('roce-nfs3-mini')) if 'call_frame' in row]
+        one, other = next((a, b) for a, b in zip(rows, rows[1:]) if 'rdma_ns' in a and 'rdma_ns' in b)
+        at, behind = one['call_frame'] - 1, other['call_frame'] - 1
+        moved = packets[behind]._replace(time_ns=packets[at].time_ns)
+        return packets[:at + 1] + [moved] + packets[at + 1:behind] + packets[behind + 1:], one['reply_frame']
+
+    def test_two_cut_chunk_lists(self):
+        """Nobody knows what the server took of two, and what RDMA: no phases are made up, and report says so."""
+        packets, _ = self.two_outstanding()
+        paths = [os.path.join(self.folder, name) for name in ('whole.pcap', 'cut.pcap')]
+        for path, n in zip(paths, (65536, 100)):
+            pcap.write(path, [one._replace(data=one.data[:n]) for one in packets])
+        rows, none = self.same_phases(*paths)
+        self.assertEqual(len(none), 2)
+        text = ' '.join(self.run_command('report', paths[1]).split())
+        self.assertIn('Where the time of 2 RPCs went is not known: their Calls were cut within the chunk lists', text)
+        self.assertIn(f' s that {len(rows) - 2} other RPCs took, ', text)
 
     def test_calls_with_chunks(self):
         """Neither the set-up nor any program was captured, and Calls are cut within their Write lists: who writes is the server."""
@@ -136,9 +160,9 @@ class SnapLength(CommandTest):
 
     def test_slow_and_cut(self):
         """An RPC of seconds whose parts are not known makes no server slow, and no capture healthy."""
-        packets = [one._replace(data=one.data[:100]) for one in self.packets('roce-nfs3-mini')]
-        row = next(row for row in self.json('rpcs', '--json', capture('roce-nfs3-mini')) if row.get('read_chunk_length', 0) > 8192)
-        at, path = row['reply_frame'] - 1, os.path.join(self.folder, 'slow.pcap')
+        packets, reply_frame = self.two_outstanding()
+        packets = [one._replace(data=one.data[:100]) for one in packets]
+        at, path = reply_frame, os.path.join(self.folder, 'slow.pcap')
         pcap.write(path, packets[:at] + [one._replace(time_ns=one.time_ns + 3 * 10**9) for one in packets[at:]])
         report, = self.json('report', '--json', path)
         self.assertEqual((report['verdict'], report['causes']), ('undecided', []))

@@ -254,8 +254,9 @@ static const char *doubt(const struct report *r, const struct report_connection 
         maybe = "the server answered in the end, by a RST: large packets alone, which it owed, may "
                 "have "
                 "been lost (an MTU black hole: TCP's Acks are in these)";
-    if (!maybe && f->from && f->from->pub.carrier == RPCRDMA_CARRIER_IWARP && r->n_cut > 0 &&
-        f->from->trouble->offered == 0 && !report_forgotten(f->from, c))
+    if (!maybe && f->from && f->from->pub.carrier == RPCRDMA_CARRIER_IWARP &&
+        f->from->trouble->offered == 0 && f->from->trouble->offers_cut > 0 &&
+        !report_forgotten(f->from, c))
         maybe =
             "the Calls were cut: what those without Reply ask for may take large packets, which "
             "alone may be lost (an MTU black hole: TCP's Acks are in these)";
