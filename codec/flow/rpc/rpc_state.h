@@ -6,7 +6,8 @@
  * From messages, Writes and Reads to whole RPCs and transactions: what the files share, and who
  * does what.
  *
- *   rpc_stage.c             the observer: who gets a message, where data goes
+ *   rpc_stage.c             the observer: who gets a message
+ *   data_stage.c            where data goes
  *   transaction.c           a transaction from its beginning to its end
  *   rpc_call.c              Calls
  *   rpc_reply.c             Replies and errors; Replies that wait for data
