@@ -50,7 +50,10 @@ const char *connection_state(const struct rpcrdma_connection *c)
     case RPCRDMA_ENDED_TERMINATED:
         return "terminated";
     case RPCRDMA_ENDED_NOT:
-        return c->closed ? "closed" : connection_unanswered(c) ? "unanswered" : "open";
+        return c->closed                  ? "closed"
+               : connection_unanswered(c) ? "unanswered"
+               : c->life.replaced         ? "replaced"
+                                          : "open";
     default:
         return "closed";
     }

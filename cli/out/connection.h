@@ -28,7 +28,7 @@ void connection_json_life(struct json *json, const struct rpcrdma_connection *c)
 void connection_json_again(struct json *json, const struct connection_again *again, size_t n);
 void connection_json_paths(struct json *json, const struct rpcrdma_connection *c);
 
-/* "open", "closed", "rejected", "reset", "terminated". */
+/* "open", "closed", "replaced", "unanswered", "rejected", "reset", "terminated". */
 const char *connection_state(const struct rpcrdma_connection *c);
 /* Nothing came back for an attempt to connect, and the client gave it up (REJ, timeout). */
 bool connection_withdrawn(const struct rpcrdma_connection *c);

@@ -66,6 +66,14 @@ void flow_finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended)
     flow->context.memory.sparing = sparing;
 }
 
+RPCRDMA_RARE void flow_finish_replaced(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+
+    pub->life.replaced = pub->life.ended == RPCRDMA_ENDED_NOT && !pub->closed;
+    flow_finish(flow, conn, false);
+}
+
 RPCRDMA_RARE void flow_finish_overdue(struct rpcrdma_flow *flow)
 {
     struct flow_conn *conn, *into;

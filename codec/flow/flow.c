@@ -208,7 +208,7 @@ static RPCRDMA_INLINE void event_of(struct rpcrdma_flow *flow, struct flow_direc
 RPCRDMA_RARE static void forget(struct rpcrdma_flow *flow, struct flow_direction *dir)
 {
     if (dir->conn)
-        flow_finish(flow, dir->conn, false);
+        flow_finish_replaced(flow, dir->conn);
     else
         flow_direction_free(flow->streams, dir);
 }
@@ -371,7 +371,7 @@ RPCRDMA_RARE static void set_up(struct rpcrdma_flow *flow, const struct rpcrdma_
 
     do {
         while ((conn = flow_setup_obstacle(flow->conns, op)))
-            flow_finish(flow, conn, false);
+            flow_finish_replaced(flow, conn);
         conn = flow_setup(flow->conns, op);
     } while (!conn && flow_conns_lacked_memory(flow->conns) && flow_make_room(flow, BOTH));
     flow_reap(flow);

@@ -51,15 +51,15 @@ struct rpcrdma_flow {
     struct flow_streams *streams;
     struct flow_conns *conns;
     struct flow_messages *messages;
-    struct flow_rpcs *rpcs;          /* NULL: the sink wants none */
-    struct flow_credits *credits;    /* NULL: not asked for */
+    struct flow_rpcs *rpcs;       /* NULL: the sink wants none */
+    struct flow_credits *credits; /* NULL: not asked for */
     struct flow_doubt doubt;
-    struct flow_send send;           /* in hand, where it takes the quick lane */
-    uint64_t response_offset;        /* of the Read response in hand, where it answers a Read */
-    struct flow_write write;         /* in hand, where it takes the quick lane */
+    struct flow_send send;             /* in hand, where it takes the quick lane */
+    uint64_t response_offset;          /* of the Read response in hand, where it answers a Read */
+    struct flow_write write;           /* in hand, where it takes the quick lane */
     struct flow_unfollowed unfollowed; /* the packet in hand, where it is the first */
-    struct flow_making making;       /* the message in hand */
-    struct flow_plain plain_message; /* the same, where it is plain */
+    struct flow_making making;         /* the message in hand */
+    struct flow_plain plain_message;   /* the same, where it is plain */
     uint64_t changes;  /* what quick.c knows of directions holds while it is the same; from 1 */
     bool counts;       /* of each connection's credits account is kept */
     bool counts_only;  /* credits are all that is wanted of a message */
@@ -158,6 +158,8 @@ bool flow_make_room_for_call(struct rpcrdma_flow *flow, struct flow_conn *conn);
 void flow_ahead_ends(const struct rpcrdma_flow *flow, const struct flow_conn *conn);
 /* ending.c. `ended`: because the capture did. */
 void flow_finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended);
+/* Its QP number or ports are another connection's now. */
+void flow_finish_replaced(struct rpcrdma_flow *flow, struct flow_conn *conn);
 void flow_finish_overdue(struct rpcrdma_flow *flow);
 /* Those that were disconnected and are silent since config.linger_ns. */
 void flow_finish_lingering(struct rpcrdma_flow *flow, int64_t now_ns);

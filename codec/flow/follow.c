@@ -225,7 +225,7 @@ bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_se
     }
     /* the ports are used again: nothing of this is the connection's that had them */
     while (segment->begins != 0 && (conn = flow_setup_obstacle(flow->conns, &op)))
-        flow_finish(flow, conn, false);
+        flow_finish_replaced(flow, conn);
     if (segment->begins != 0)
         dir = flow_direction_find(flow->streams, &op);
     if (!dir || dir->foreign)

@@ -56,9 +56,11 @@ struct rpcrdma_life {
                               * had not got, up to ... */
     bool has_down, has_mac;
     bool looked_back; /* for `previous`, at its set-up: it was known for RPC-over-RDMA then */
+    bool replaced; /* its QP number or ports were used for another connection: it was over by then,
+                    * though nothing that was captured ended it */
     bool given_up; /* a DREQ ended it, whose sender had sent something again and had no answer: what
                     * the other one answers behind it does not change that end's silence[] */
-    int64_t accepted_again_ns;  /* ... the last of these, in this frame: */
+    int64_t accepted_again_ns; /* ... the last of these, in this frame: */
     uint64_t accepted_again_frame;
     uint64_t established_frame; /* REP, then RTU; MPA Reply. 0: not seen */
     int64_t established_ns;

@@ -136,6 +136,8 @@ class SetUp(ConversationTest):
                 self.assertEqual((cause['cause'], cause['confidence']), ('client-restarted', 'medium'))
                 self.assertAlmostEqual(cause['cost_ns'], 15 * SECOND, delta=SECOND / 10)
                 self.assertIn('which the server still had in connection 1. The server refused that (REJ, stale', cause['text'])
+                states = [json.loads(line)['state'] for line in self.run_command('connections', '--json', self.path).splitlines()]
+                self.assertEqual(states, ['replaced', 'rejected', 'closed'])
             else:
                 self.assertEqual([one['cause'] for one in causes], ['connection-failed'] if known else [])
                 self.assertNotIn('nothing listened', json.dumps(causes))
