@@ -26,6 +26,16 @@ static bool acked_late(const struct transmission *t, int64_t now, int64_t silenc
     return acked(t) && (t->delivered_ns - t->last_ns > now - t->delivered_ns || silence < TIMER_NS);
 }
 
+/* What shows whether it had been acknowledged: its record, or where that is not kept any more the
+ * oldest of those behind it, which an Ack acknowledges with all before. */
+static const struct transmission *witness(const struct flow_delivery *d,
+                                          const struct transmission *t, uint64_t at)
+{
+    const struct transmission *oldest = d->count > 0 ? transmission_record(d, 0) : NULL;
+
+    return !t && oldest && at < oldest->first ? oldest : t;
+}
+
 /* No Ack passed, and its receiver had it: the Ack was lost before it came here. */
 static bool served(const struct flow_delivery *d, const struct transmission *t)
 {
@@ -109,6 +119,7 @@ void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
     const struct asked asked = {path->asked_again, path->asked_timeouts, path->asked_waited_ns,
                                 path->asked_longest_ns};
     int64_t silence = op->time_ns - d->sent_ns;
+    const struct transmission *shows = witness(d, t, at);
     bool read = op->kind == RPCRDMA_OP_READ_REQUEST, unanswered = false;
 
     if (path->timeouts++ == 0)
@@ -119,12 +130,13 @@ void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
         unanswered = read && !gap && t && t->read && !t->found && at >= d->answer_next;
     } else if (delivery_acked_ahead(d, t, op->time_ns)) {
         unanswered = false;
-    } else if (acked_late(t, op->time_ns, silence)) {
+    } else if (acked_late(shows, op->time_ns, silence)) {
         path->late_timeouts++;
         rpcrdma_sum_ns(&path->late_timeout_ns, silence);
-        delivery_answered_late(path, t->first_frame, t->first_ns, t->delivered_ns, false);
-        delivery_nothing_lost(&rare->recovery, t->first_ns, t->delivered_ns);
-    } else if (acked(t)) {
+        delivery_answered_late(path, shows->first_frame, shows->first_ns, shows->delivered_ns,
+                               false);
+        delivery_nothing_lost(&rare->recovery, shows->first_ns, shows->delivered_ns);
+    } else if (acked(shows)) {
         path->acked_timeouts++;
         rpcrdma_sum_ns(&path->acked_timeout_ns, silence);
     } else if (served(d, t)) {

@@ -234,6 +234,37 @@ class Disorder(ConversationTest):
                 self.assertEqual('other 3 Naks asked for what came out of order' in cause.get('against', ''), late == 3)
 
 
+class LongAgo(ConversationTest):
+    """What comes again after silence is older than all that is remembered of each."""
+
+    def cause(self, acked):
+        """acked: what was sent behind it. Replies to all of that passed."""
+        def talk(c, _):
+            c.null()
+            begin = len(c.packets)
+            for _ in range(400):
+                c.null()
+                if not acked:
+                    del c.packets[-3]
+            c.clock.now += 2 * SECOND
+            c.packets.append(c.packets[begin]._replace(time_ns=c.clock.tick()))
+            c.clock.now += SECOND // 1000
+            c.talk.packet(c.server, roce.ACK, c.client.psn - 1, extension=bytes([0x1F]) + c.server.msn.to_bytes(3, 'big'))
+            c.null()
+        cause, = self.report(talk)['causes']
+        return cause
+
+    def test_acknowledged(self):
+        """Then so was that."""
+        cause = self.cause(True)
+        self.assertEqual((cause['cause'], cause['cost_ns'] // SECOND), ('lost-to-client', 2))
+        self.assertIn('Acks towards the client were lost on the network, behind the place of capture: 1 timeout', cause['text'])
+
+    def test_answered(self):
+        """Nothing of it was: what is not acknowledged is remembered."""
+        self.assertIn('Acks towards the client were lost on the network, before the place of capture: 1 timeout', self.cause(False)['text'])
+
+
 class Congestion(ConversationTest):
     def test_marks_and_cnps(self):
         """Switches mark packets (ECN), or a CNP asks to send less: senders slow down, with nothing lost."""
