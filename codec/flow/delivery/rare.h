@@ -87,6 +87,27 @@ struct again_answered {
     bool open;         /* its receiver may say next that it had arrived (TCP) */
 };
 
+/* TCP, dsack.c: what was retransmitted as a timer ended, until its receiver says that it has it
+ * twice. A probe of what was sent last (RFC 8985 section 7) is one, what the timer then sends
+ * another. */
+struct needless {
+    uint64_t first, timeouts; /* position; how often; 0: of none of these is anything to be said */
+    uint64_t counted;         /* of these, as spurious; each may be said to be by itself */
+    int64_t ns;               /* and those silences */
+    int64_t last_ns;          /* when it passed last */
+    int64_t answered_ns;      /* when it was acknowledged, as it passed here; 0: not yet */
+    bool acked;               /* that was before, in time */
+    bool late;                /* it was late */
+    uint64_t said_acked;      /* of these, counted as such, where that was lost; and how long */
+    int64_t said_acked_ns;
+    uint64_t served; /* of these, counted as such: Acks were lost; and those silences */
+    int64_t served_ns;
+    uint64_t unheard;     /* of these, as an acknowledgement alone shows */
+    uint64_t first_frame; /* its first transmission, and when that passed */
+    int64_t first_ns;
+};
+enum { NEEDLESS = 2 };
+
 /* Of a direction in which something was lost, refused, or came twice. */
 struct rare {
     struct rpcrdma_path path; /* but for what is counted of every packet */
@@ -102,26 +123,16 @@ struct rare {
      * receiver did not take them, and none of them was lost */
     uint64_t out_of_order, out_of_order_end;
     struct flow_recovery recovery;
-    struct late late, late_read; /* by Acks; and of a Read request, by responses */
+    struct late late, late_read;        /* by Acks; and of a Read request, by responses */
+    struct needless needless[NEEDLESS]; /* the latest first */
     struct {
-        uint64_t first, timeouts; /* TCP: what was retransmitted when a timer ended; how often; */
-        uint64_t counted;         /* of these, as spurious; each may be said to be by itself */
-        int64_t ns;               /* and those silences */
-        bool acked;               /* its acknowledgement had passed */
-        uint64_t said_acked;      /* of these, counted as such, where that was lost; and how long */
-        int64_t said_acked_ns;
-        uint64_t unacked; /* unacked.c: position after what its sender had not taken then; or 0 */
-        uint64_t unacked_again; /* and what had been retransmitted to it */
-        uint32_t again_size;    /* what was retransmitted then, until its receiver sends; else 0 */
-        uint64_t served;        /* of these, counted as such: Acks were lost; and those silences */
-        int64_t served_ns;
-        uint64_t unheard;     /* of these, as an acknowledgement alone shows */
-        uint64_t first_frame; /* its first transmission, and when it was answered first, then */
-        int64_t first_ns, answered_ns;
-        uint32_t said; /* what the latest D-SACK named, to know it when captured twice */
-        uint16_t said_id;
-        int64_t said_ns;
-    } spurious;
+        uint32_t twice; /* what the latest D-SACK named, to know it when captured twice */
+        uint16_t id;
+        int64_t time_ns;
+    } said;
+    uint64_t unacked;       /* unacked.c: position after what its sender had not taken then; or 0 */
+    uint64_t unacked_again; /* and what had been retransmitted to it */
+    uint32_t again_size;    /* what was retransmitted then, until its receiver sends; else 0 */
     struct again_answered again_answered;
     struct apart apart;
     struct silent silent;

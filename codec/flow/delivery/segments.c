@@ -25,164 +25,6 @@ enum {
 #define SECOND INT64_C(1000000000)
 #define SILENCE_NS INT64_C(150000000) /* a retransmission timer is longer: RFC 6298 section 2.4 */
 
-/* Its acknowledgement was the latest, and passed nearer to when it comes again than to when it was
- * sent: it was under way when the timer ended. (delivered_ns is when TCP had it.) */
-static bool acked_late(const struct flow_delivery *d, uint64_t first, uint64_t end, int64_t now)
-{
-    const struct transmission *t = transmission_at(d, first);
-
-    return t && end >= d->through && d->answered_ns - t->last_ns > now - d->answered_ns;
-}
-
-/* What its receiver sent meanwhile came all at once, just now: the way here stood still, or what
- * captured did, and its sender with it (it may be the same host). It has not taken the
- * acknowledgement yet. */
-static bool stood_still(const struct flow_recovery *recovery, int64_t sent_ns, int64_t now)
-{
-    int64_t since_ns = recovery->silent_from_ns > sent_ns ? recovery->silent_from_ns : sent_ns;
-
-    return recovery->silent_until_ns != 0 && now - recovery->silent_until_ns < TIMER_NS &&
-           recovery->silent_until_ns - since_ns >= (now - sent_ns) / 2;
-}
-
-/* A timer ended: until its receiver says that this was for nothing. */
-static void timed_out(struct flow_delivery *d, uint64_t first, uint64_t end, int64_t now)
-{
-    struct rare *rare = d->rare;
-
-    if (rare->spurious.first != first) {
-        rare->spurious.first = first;
-        rare->spurious.timeouts = rare->spurious.counted = rare->spurious.served = 0;
-        rare->spurious.said_acked = 0;
-        rare->spurious.ns = rare->spurious.said_acked_ns = 0;
-        rare->spurious.acked = first < d->through && !acked_late(d, first, end, now) &&
-                               !stood_still(&rare->recovery, d->sent_ns, now);
-    }
-    rare->spurious.timeouts++;
-    rpcrdma_sum_ns(&rare->spurious.ns, now - d->sent_ns);
-}
-
-/* This D-SACK was captured before: a bridge, or a network that doubles. */
-static bool said_before(struct rare *rare, const struct rpcrdma_tcp_segment *segment)
-{
-    bool same =
-        rare->spurious.said == segment->twice && rare->spurious.said_id == segment->ip_id &&
-        segment->time_ns - rare->spurious.said_ns < (segment->ip_id != 0 ? SECOND : SOON_NS);
-
-    rare->spurious.said = segment->twice;
-    rare->spurious.said_id = segment->ip_id;
-    rare->spurious.said_ns = segment->time_ns;
-    return same;
-}
-
-/* The receiver said of each copy that it has it twice, and of the first only when all had been
- * sent: no Ack was lost, it stood still. */
-static void each_answered(struct rare *rare)
-{
-    struct rpcrdma_path *path = &rare->path;
-
-    path->served_timeouts -= rare->spurious.served;
-    path->served_timeout_ns -= rare->spurious.served_ns;
-    path->unheard_timeouts -= rare->spurious.unheard;
-    path->late_timeouts += rare->spurious.served;
-    rpcrdma_sum_ns(&path->late_timeout_ns, rare->spurious.served_ns);
-    delivery_answered_late(path, rare->spurious.first_frame, rare->spurious.first_ns,
-                           rare->spurious.answered_ns, false);
-    delivery_nothing_lost(&rare->recovery, rare->spurious.first_ns, rare->spurious.answered_ns);
-    delivery_heard_late(rare);
-    rare->spurious.served = 0;
-}
-
-/* Acks were lost before they came here, if no more of them follow. */
-static void count_served(struct rare *rare, const struct transmission *t,
-                         const struct rpcrdma_tcp_segment *segment)
-{
-    rare->path.served_timeouts += rare->spurious.timeouts;
-    rpcrdma_sum_ns(&rare->path.served_timeout_ns, rare->spurious.ns);
-    rare->spurious.served = t ? rare->spurious.timeouts : 0;
-    rare->spurious.served_ns = rare->spurious.ns;
-    rare->spurious.unheard = 0;
-    rare->spurious.first_frame = t ? t->first_frame : 0;
-    rare->spurious.first_ns = t ? t->first_ns : 0;
-    rare->spurious.answered_ns = segment->time_ns;
-}
-
-/* RFC 1122 section 4.2.3.2: each copy is answered within that. */
-#define ANSWER_NS (SECOND / 2)
-
-/* One of the copies had arrived, and this acknowledgement answers none of them: those that did were
- * lost before they came here. */
-static void answered_unheard(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
-                             uint64_t through)
-{
-    struct rare *rare = d->rare;
-    const struct transmission *t;
-
-    if (!rare || rare->spurious.timeouts < 2 || rare->spurious.first < d->through ||
-        rare->spurious.first >= through || segment->twice != segment->twice_end)
-        return;
-    t = transmission_at(d, rare->spurious.first);
-    if (!t || t->last > through || segment->time_ns - t->last_ns < ANSWER_NS + d->fastest_ns)
-        return;
-    count_served(rare, t, segment);
-    rare->spurious.unheard = rare->spurious.timeouts;
-    rare->path.unheard_timeouts += rare->spurious.unheard;
-    rare->path.spurious += rare->spurious.timeouts;
-    rare->spurious.counted = rare->spurious.timeouts; /* D-SACKs may follow, of each */
-    rare->spurious.timeouts = 0;
-    rare->spurious.ns = 0;
-}
-
-/*
- * Its receiver has these bytes twice (RFC 2883): the first transmission had arrived. Where their
- * acknowledgement passed before the timer ended, it was lost behind here; where it did later, or
- * just before, it was late; where this one is the first, others were lost before they came here.
- */
-static void arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment)
-{
-    uint64_t first = position_of_seq(d, segment->twice),
-             end = first + (segment->twice_end - segment->twice);
-    struct transmission *t = transmission_at(d, first);
-    struct rare *rare = d->rare;
-    struct rpcrdma_path *path;
-
-    if (!rare || said_before(rare, segment))
-        return; /* counted; or nothing was retransmitted: it is a copy of the network's */
-    twice_said(d, first, end);
-    path = &rare->path;
-    if (rare->spurious.first < first || rare->spurious.first >= end ||
-        (rare->spurious.timeouts == 0 && rare->spurious.counted == 0)) {
-        if (t && t->late_again)
-            t->late_again = false; /* as counted */
-        else
-            path->spurious += t && t->times > 1 && path->spurious < path->retransmitted;
-        return;
-    }
-    if (rare->spurious.timeouts == 0) {
-        if (--rare->spurious.counted == 0 && rare->spurious.served > 0)
-            each_answered(rare);
-        return;
-    }
-    rare->spurious.served = 0;
-    path->spurious += rare->spurious.timeouts;
-    if (rare->spurious.acked) {
-        path->acked_timeouts += rare->spurious.timeouts;
-        rpcrdma_sum_ns(&path->acked_timeout_ns, rare->spurious.ns);
-        rare->spurious.said_acked += rare->spurious.timeouts;
-        rpcrdma_sum_ns(&rare->spurious.said_acked_ns, rare->spurious.ns);
-    } else if (rare->spurious.first < d->through) {
-        path->late_timeouts += rare->spurious.timeouts;
-        rpcrdma_sum_ns(&path->late_timeout_ns, rare->spurious.ns);
-        if (t && t->delivered && t->frame == TRANSMISSION_FRAME(rare->again_answered.frame))
-            delivery_nothing_lost(&rare->recovery, t->first_ns, rare->again_answered.time_ns);
-    } else {
-        count_served(rare, t, segment);
-    }
-    rare->spurious.counted = rare->spurious.timeouts - 1;
-    rare->spurious.timeouts = 0;
-    rare->spurious.ns = 0;
-}
-
 /* Which bytes were sent again since anything new was. */
 static void sent_again(const struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment)
 {
@@ -231,7 +73,7 @@ static void again(struct flow_delivery *d, const struct flow_delivery *back,
         rpcrdma_sum_ns(&path->timeout_ns, segment->time_ns - d->sent_ns);
         timer = true;
         if (!gap) {
-            timed_out(d, first, last + 1, segment->time_ns);
+            delivery_segment_timed_out(d, first, last + 1, segment->time_ns);
             delivery_note_unacked(d->rare, back, segment);
         }
     } else if (!gap && last < d->through) {
@@ -327,7 +169,7 @@ static void new_bytes(struct flow_memory *memory, struct flow_delivery *d,
                       const struct rpcrdma_tcp_segment *segment, uint64_t first, uint64_t end)
 {
     d->progress_tap = d->tap;
-    if (d->rare && d->rare->spurious.again_size > 0)
+    if (d->rare && d->rare->again_size > 0)
         delivery_segment_goes_on(d, end - first);
     if (first > d->next) {
         struct transmission *lost =
@@ -517,7 +359,7 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     if (!back->started)
         return false;
     if (back->rare)
-        back->rare->spurious.again_size = 0;
+        back->rare->again_size = 0;
     through = position_of_seq(back, segment->ack);
     if (through == 0 || through > back->next + (UINT64_C(1) << 30))
         return false;
@@ -525,10 +367,12 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     if (segment->n_arrived > 0)
         delivery_segment_arrived(back, segment, through);
     if (unheard)
-        answered_unheard(back, segment, through);
+        delivery_answered_unheard(back, segment, through);
     open = twice_open(back);
+    if (back->rare && back->rare->needless[0].first != 0)
+        delivery_needless_answered(back->rare, through, segment->time_ns);
     if (segment->twice != segment->twice_end)
-        arrived_twice(back, segment);
+        delivery_arrived_twice(back, segment);
     else if (open)
         back->rare->again_answered.open = false;
     if (segment->len == 0 && segment->time_ns - back->answered_ns >= SECOND)
@@ -536,7 +380,7 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     back->acked = true;
     back->acknowledged |= segment->len == 0;
     open |= answered(back, segment, through);
-    if (d->rare && d->rare->spurious.unacked != 0)
+    if (d->rare && d->rare->unacked != 0)
         delivery_note_acked_late(d->rare, back);
     return open;
 }

@@ -11,7 +11,7 @@
 void delivery_segment_again(struct flow_memory *memory, struct flow_delivery *d,
                             struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment);
 bool delivery_segment_heard(struct flow_delivery *d, int64_t time_ns);
-void delivery_heard_late(struct rare *rare);
+void delivery_heard_late(struct rare *rare, uint64_t first_frame);
 /* A segment without data that may probe; one that does; and its receiver sends. */
 void delivery_probe(struct flow_memory *memory, struct flow_delivery *d,
                     const struct rpcrdma_tcp_segment *segment);
@@ -27,11 +27,11 @@ void delivery_segment_new(struct flow_memory *memory, struct flow_delivery *d,
                           const struct flow_delivery *back,
                           const struct rpcrdma_tcp_segment *segment);
 /* unacked.c: a timer ended; what had come to its sender long before (`back`) it does not
- * acknowledge. Later it does: spurious.unacked is not 0. */
+ * acknowledge. Later it does: rare->unacked is not 0. */
 void delivery_note_unacked(struct rare *rare, const struct flow_delivery *back,
                            const struct rpcrdma_tcp_segment *segment);
 void delivery_note_acked_late(struct rare *rare, const struct flow_delivery *back);
-/* So much new data follows, and its receiver has sent nothing since: spurious.again_size is not 0.
+/* So much new data follows, and its receiver has sent nothing since: rare->again_size is not 0.
  */
 void delivery_segment_goes_on(struct flow_delivery *d, uint64_t bytes);
 /* restart.c: it has new data, at progress_ns: its timestamp is kept. */
@@ -45,6 +45,14 @@ void delivery_segment_fills(struct flow_delivery *d, const struct rpcrdma_tcp_se
 /* blocks.c: what was sent has arrived in parts. */
 void delivery_segment_arrived(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
                               uint64_t through);
+
+/* dsack.c: a timer ended, and [first, end) comes again; it is acknowledged; ... */
+void delivery_segment_timed_out(struct flow_delivery *d, uint64_t first, uint64_t end, int64_t now);
+void delivery_needless_answered(struct rare *rare, uint64_t through, int64_t time_ns);
+/* ... by a segment long after the last copy; or with a D-SACK, before it is taken. */
+void delivery_answered_unheard(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
+                               uint64_t through);
+void delivery_arrived_twice(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment);
 
 /* twice.c: bytes [first, end) were there already as they came again, as their receiver says. */
 void twice_said(struct flow_delivery *d, uint64_t first, uint64_t end);

@@ -96,12 +96,12 @@ RPCRDMA_RARE bool delivery_segment_heard(struct flow_delivery *d, int64_t time_n
 
 /* What its sender's timer sent meanwhile had arrived, as its receiver says of each copy: no loss
  * made it silent. */
-RPCRDMA_RARE void delivery_heard_late(struct rare *rare)
+RPCRDMA_RARE void delivery_heard_late(struct rare *rare, uint64_t first_frame)
 {
     const struct silent *heard = &rare->heard;
     int64_t ns;
 
-    if (heard->since_ns == 0 || heard->frame != rare->spurious.first_frame ||
+    if (heard->since_ns == 0 || heard->frame != first_frame ||
         __builtin_sub_overflow(rare->heard_ns, heard->since_ns, &ns) || ns < LONG_NS)
         return;
     was_silent(&rare->recovery, heard, rare->heard_ns);

@@ -25,48 +25,50 @@ static uint64_t retransmitted(const struct flow_delivery *d)
 void delivery_note_unacked(struct rare *rare, const struct flow_delivery *back,
                            const struct rpcrdma_tcp_segment *segment)
 {
+    const struct needless *latest = &rare->needless[0];
     const struct transmission *t;
 
-    rare->spurious.unacked = 0;
-    rare->spurious.again_size = rare->spurious.acked ? segment->len : 0;
-    if (!rare->spurious.acked || !back || !back->started || !segment->has_ack)
+    rare->unacked = 0;
+    rare->again_size = latest->acked ? segment->len : 0;
+    if (!latest->acked || !back || !back->started || !segment->has_ack)
         return;
     t = transmission_at(back, position_of_seq(back, segment->ack));
     if (!t || t->found || segment->time_ns - t->last_ns < LATE_NS + back->fastest_ns)
         return;
-    rare->spurious.unacked = t->last + 1;
-    rare->spurious.unacked_again = retransmitted(back);
+    rare->unacked = t->last + 1;
+    rare->unacked_again = retransmitted(back);
 }
 
 /* Its acknowledgement arrived, after the timer ended. */
 static void acked_late(struct rare *rare)
 {
     struct rpcrdma_path *path = &rare->path;
+    struct needless *latest = &rare->needless[0];
 
-    rare->spurious.acked = false;
-    path->acked_timeouts -= rare->spurious.said_acked;
-    path->acked_timeout_ns -= rare->spurious.said_acked_ns;
-    path->late_timeouts += rare->spurious.said_acked;
-    rpcrdma_sum_ns(&path->late_timeout_ns, rare->spurious.said_acked_ns);
-    rare->spurious.said_acked = 0;
-    rare->spurious.said_acked_ns = 0;
+    latest->acked = false;
+    path->acked_timeouts -= latest->said_acked;
+    path->acked_timeout_ns -= latest->said_acked_ns;
+    path->late_timeouts += latest->said_acked;
+    rpcrdma_sum_ns(&path->late_timeout_ns, latest->said_acked_ns);
+    latest->said_acked = 0;
+    latest->said_acked_ns = 0;
 }
 
 void delivery_note_acked_late(struct rare *rare, const struct flow_delivery *back)
 {
-    if (back->through < rare->spurious.unacked)
+    if (back->through < rare->unacked)
         return;
-    rare->spurious.unacked = 0;
-    if (retransmitted(back) == rare->spurious.unacked_again) /* else it may have come only then */
+    rare->unacked = 0;
+    if (retransmitted(back) == rare->unacked_again) /* else it may have come only then */
         acked_late(rare);
 }
 
 void delivery_segment_goes_on(struct flow_delivery *d, uint64_t bytes)
 {
     struct rare *rare = d->rare;
-    bool more = rare->spurious.again_size + bytes > d->largest_payload;
+    bool more = rare->again_size + bytes > d->largest_payload;
 
-    rare->spurious.again_size = 0;
+    rare->again_size = 0;
     if (more)
         acked_late(rare);
 }

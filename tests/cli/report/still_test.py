@@ -79,6 +79,63 @@ class StoodStill(ConversationTest):
             self.assertEqual(causes, expected)
 
 
+class Probed(ConversationTest):
+    """Two Replies wait while the client's machine stands still: a probe (RFC 8985 section 7) sends the second again, and then the
+    server's timer the first, each time."""
+
+    def causes(self, pauses_ns, late_ns, said, acknowledged=True):
+        """pauses_ns: before the probe, and before each copy of the first Reply; the client is back late_ns behind the last. It
+        acknowledges both, and says of so many copies that it has these twice. acknowledged: by a segment of its own."""
+        def talk(c, _):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(30):
+                c.null()
+            xids = [c.call(rule_talk.NULL), c.call(rule_talk.NULL)]
+            begins, replies = [], []
+            for xid in xids:
+                begins.append(c.server.psn)
+                c.reply(xid)
+                c.packets.pop()
+                replies.append(c.packets[-1])
+            begins.append(c.server.psn)
+            for number, pause_ns in enumerate(pauses_ns):
+                c.clock.now += pause_ns
+                c.packets.append(replies[number == 0]._replace(time_ns=c.clock.tick()))
+            c.clock.now += late_ns
+            if acknowledged:
+                c.talk.acknowledge(c.client)
+            for number in range(said):
+                which = number == 0
+                c.talk.segment(c.client, options=struct.pack('>BBBBII', 1, 1, 5, 10, begins[which], begins[which + 1]),
+                               ip_id=number + 1)
+            for _ in range(30):
+                c.null()
+            c.talk.disconnect()
+        return {one['cause']: one for one in self.report(talk)['causes']}
+
+    def test_nothing_lost(self):
+        for acknowledged in (True, False):
+            causes = self.causes((250 * MS, 300 * MS, 600 * MS, 1200 * MS), SECOND, 4, acknowledged)
+            self.assertEqual(set(causes), {'stalled-end'}, causes)
+            self.assertAlmostEqual(causes['stalled-end']['cost_ns'], 3350 * MS, delta=50 * MS)
+
+    def test_not_all_said(self):
+        """Where it speaks of no copy it is not known."""
+        causes = self.causes((250 * MS, 300 * MS, 600 * MS, 1200 * MS), SECOND, 0)
+        self.assertNotIn('stalled-end', causes)
+
+    def test_one_copy(self):
+        """It says so of the one copy long after that came: it answers each at once, or the way back was not free. Else what it had
+        sent before was lost."""
+        causes = self.causes((1900 * MS,), 5 * SECOND, 1, False)
+        self.assertEqual(set(causes), {'stalled-end'}, causes)
+        self.assertEqual(causes['stalled-end']['cost_ns'] // (100 * MS), 69)
+        causes = self.causes((1900 * MS,), 20 * MS, 1, False)
+        self.assertEqual(set(causes), {'lost-to-server'}, causes)
+        self.assertIn('Acks towards the server were lost', causes['lost-to-server']['text'])
+        self.assertEqual(self.causes((160 * MS,), 120 * MS, 1, False), {})
+
+
 class ServerStoodStill(ConversationTest):
     def test_slow_before(self):
         """An RPC takes 4 s at the server. Later a Call comes twice more, which the server's adapter acknowledges in the end: each
