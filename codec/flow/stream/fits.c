@@ -19,7 +19,7 @@ static bool goes_on(const struct stream *s, const struct rpcrdma_op *op)
     if (stream_is_assembling(s))
         return false;
     if (op->kind == RPCRDMA_OP_READ_REQUEST)
-        return op->length <= s->longest_read;
+        return op->length == s->longest_read; /* the last of a chunk is shorter, too */
     if (op->kind != RPCRDMA_OP_WRITE || op->flags & RPCRDMA_OP_FIRST)
         return true;
     writing = write && ((op->seq - write->psn) & 0xffffff) < write->packets;

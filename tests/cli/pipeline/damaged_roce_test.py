@@ -39,6 +39,14 @@ class Damaged(DamagedTest):
                 self.assertIn('1 packet was damaged on the way: its checksum is wrong', got[3].get('damaged', ''))
                 self.assertEqual(len(got[4]), len(without[4]))
 
+    def test_shorter_read(self):
+        """Of a Read that asks for less, responses would be too long, and the next request would leave a gap."""
+        packets = self.packets('roce-nfs41-mini')
+        reads = [(int.from_bytes(one.data[RETH + 12:RETH + 16], 'big'), i) for i, one in enumerate(packets)
+                 if one.data[36:38] == b'\x12\xb7' and one.data[BTH] == READ_REQUEST]
+        self.assertEqual(max(reads)[0], 20000)  # 0x4e20
+        self.one(packets, max(reads)[1], {'length, shorter': (RETH + 14, 0x40)})
+
     def test_acknowledgement_of_another_connection(self):
         packets = self.packets('roce-nfs41-mini')
         at = [i for i, one in enumerate(packets) if one.data[36:38] == b'\x12\xb7' and one.data[BTH] == ACK][30]
