@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of requests to connect that go to another Ethernet address: another host has the server's IP address."""
+import struct
 import unittest
 
 from conversation import ConversationTest, roce_source
 import cm
 import rule_talk
+import rules_nfs4
 
 SECOND = 10**9
-INVALID_SERVICE_ID = 8
+INVALID_SERVICE_ID, BAD_SESSION = 8, 10052
 OTHER = bytes.fromhex('020000000099')
 
 
@@ -20,13 +22,17 @@ def attempt(c, number):
 
 
 class Moved(ConversationTest):
-    def causes(self, refused_elsewhere, back_elsewhere, closed, set_up=True):
-        """A connection hangs, or is closed by the server; two attempts are refused, and its Call comes again on the next one."""
+    def causes(self, refused_elsewhere, back_elsewhere, closed, set_up=True, stale=0, beside=False):
+        """A connection hangs, or is closed by the server; two attempts are refused, and its Call comes again on the next one. There so
+        many answers are NFS4ERR_BADSESSION. beside: another client's RPCs are answered all that time."""
         def talk(c, _):
             def divert(begin):
                 c.packets[begin:] = [one._replace(data=OTHER + one.data[6:]) if roce_source(one) == rule_talk.CLIENT else one
                                      for one in c.packets[begin:]]
+            other = rule_talk.Conversation(c.packets, number=9, clock=c.clock, hosts=('192.0.2.12', rule_talk.SERVER))
             c.null()
+            if beside:
+                other.null()
             xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
             if closed:
                 c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
@@ -45,6 +51,10 @@ class Moved(ConversationTest):
             one.xid = c.xid
             one.reply(one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
             one.null()
+            for _ in range(stale):
+                one.reply(rules_nfs4.call(one), rules_nfs4.results([struct.pack('>II', rules_nfs4.SEQUENCE, BAD_SESSION)], BAD_SESSION))
+            if beside:
+                other.null()
             if back_elsewhere:
                 divert(begin)
             if not set_up:
@@ -69,6 +79,15 @@ class Moved(ConversationTest):
         causes = self.causes(False, False, False)
         self.assertEqual({one['cause'] for one in causes}, {'connection-failed', 'server-restarted'})
         self.assertNotIn('Ethernet', str(causes))
+
+    def test_restarted(self):
+        """It refused, and then has lost its state: that is one cause. Two, if another connection to it went on."""
+        cause, = self.causes(False, False, False, stale=2)
+        self.assertEqual((cause['cause'], cause['confidence'], cause['cost_ns'] // SECOND), ('server-restarted', 'high', 18))
+        self.assertIn('The server was restarted, and refused connections meanwhile: 2 answers that only a server without its former '
+                      'state gives. Connection 1 failed with it: 1 Call of it came again on connection 4, 18.0 s after', cause['text'])
+        causes = self.causes(False, False, False, stale=2, beside=True)
+        self.assertEqual({one['cause'] for one in causes}, {'connection-failed', 'server-restarted'}, causes)
 
     def test_taken_over(self):
         """The next connection is with another host, however the first one ended."""

@@ -391,7 +391,11 @@ bool report_restart_shown(struct report *r, const struct report_connection *c,
     struct report_cause *cause;
     char and[160];
 
-    if (trouble->stale == 0 || restart->refused || trouble->resent_after_ns > LEASE_NS)
+    if (trouble->stale == 0 || (!restart->refused && trouble->resent_after_ns > LEASE_NS))
+        return false;
+    /* it may have refused this client only, whose path was down before */
+    if (restart->refused &&
+        report_survived(r, c, trouble->resent_since_ns, c->pub.first_time_ns) > 0)
         return false;
     snprintf(and, sizeof(and),
              " Connection %u failed with it: %" PRIu64
