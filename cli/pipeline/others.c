@@ -106,6 +106,7 @@ void others_collect(struct others *others, const struct rpcrdma_net *net,
     others->snaplen = snaplen_of(source);
     others->stats = *rpcrdma_net_stats(net);
     others->n = rpcrdma_net_others(net, others->entry, OTHERS);
+    others->n_claimed = rpcrdma_net_claimed(net, others->claimed, OTHERS);
     others->n_unresolved = rpcrdma_net_unresolved(net, others->unresolved, OTHERS);
     others->n_unreachable = rpcrdma_net_unreachables(net, others->unreachable, OTHERS);
 }

@@ -19,6 +19,8 @@ struct others {
     struct rpcrdma_net_unreachable unreachable[OTHERS];
     size_t n_unresolved;
     struct rpcrdma_net_unresolved unresolved[OTHERS];
+    size_t n_claimed;
+    struct rpcrdma_net_claimed claimed[OTHERS];
 };
 
 void others_collect(struct others *others, const struct rpcrdma_net *net,

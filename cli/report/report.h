@@ -139,6 +139,7 @@ struct report_cause {
     enum report_failure how;
     bool held; /* unanswered: the server's host had the Calls, and they were sent again elsewhere */
     bool given_up;  /* unanswered: the client closed the connection, and did not send them again */
+    bool moved;     /* requests to connect went to another Ethernet address, as it says */
     bool of_server; /* it was the server, or the way to it; else the client */
     int64_t since_ns, until_ns; /* of a failure */
     /* of a slow transfer, or end; until Calls were sent again */
@@ -199,10 +200,10 @@ struct report {
     struct rpcrdma_phases spent;
     int64_t spent_stalled_ns;
     int64_t spent_set_up_ns; /* of spent.server_waiting_ns: the server had no RTU yet */
-    uint64_t n_spent;      /* RPCs whose phases are known */
-    uint64_t n_spent_call; /* of these, when the Call was delivered, too */
-    uint64_t n_cut;        /* whose are not: the Call was cut within its chunk lists; */
-    uint64_t n_apart;      /* or the clocks of the two directions differ by too much */
+    uint64_t n_spent;        /* RPCs whose phases are known */
+    uint64_t n_spent_call;   /* of these, when the Call was delivered, too */
+    uint64_t n_cut;          /* whose are not: the Call was cut within its chunk lists; */
+    uint64_t n_apart;        /* or the clocks of the two directions differ by too much */
 
     struct report_waits *waits; /* see collect/later.h */
     GHashTable *errors;         /* status -> struct report_error */

@@ -172,6 +172,15 @@ size_t rpcrdma_net_unresolved(const struct rpcrdma_net *net, struct rpcrdma_net_
     return rpcrdma_neighbours_asked(&net->neighbours, out, max);
 }
 
+size_t rpcrdma_net_claimed(const struct rpcrdma_net *net, struct rpcrdma_net_claimed *out,
+                           size_t max)
+{
+    size_t n = net->claims.n_changes < max ? net->claims.n_changes : max;
+
+    memcpy(out, net->claims.change, n * sizeof(*out));
+    return n;
+}
+
 size_t rpcrdma_net_others(const struct rpcrdma_net *net, struct rpcrdma_net_other *out, size_t max)
 {
     return rpcrdma_census_entries(&net->census, out, max);

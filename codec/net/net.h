@@ -43,8 +43,8 @@ struct rpcrdma_net_sink {
     void (*finding)(void *context, const struct rpcrdma_finding *finding); /* or NULL */
     void *context;
     void (*segment)(void *context, const struct rpcrdma_tcp_segment *segment); /* or NULL */
-    /* iWARP: where in TCP's bytes operations are; then the checksum of each segment is looked at, so
-     * that they are made of what was not damaged on its way. Or NULL */
+    /* iWARP: where in TCP's bytes operations are; then the checksum of each segment is looked at,
+     * so that they are made of what was not damaged on its way. Or NULL */
     void (*bytes)(void *context, const struct rpcrdma_tcp_bytes *bytes);
 };
 
@@ -193,6 +193,19 @@ struct rpcrdma_net_unresolved {
  * the latest: as rpcrdma_net_unreachables. */
 RPCRDMA_API size_t rpcrdma_net_unresolved(const struct rpcrdma_net *net,
                                           struct rpcrdma_net_unresolved *out, size_t max);
+
+/* Likewise: another Ethernet address than before has it, as its host says. */
+struct rpcrdma_net_claimed {
+    struct rpcrdma_address of;
+    uint8_t before[6], by[6];
+    uint64_t frame;
+    int64_t time_ns;
+};
+
+/* The first eight such changes, and the latest eight, of sixty-four addresses: as
+ * rpcrdma_net_unreachables. */
+RPCRDMA_API size_t rpcrdma_net_claimed(const struct rpcrdma_net *net,
+                                       struct rpcrdma_net_claimed *out, size_t max);
 
 /* A VLAN, or what a tunnel carries: VNI of VXLAN and GENEVE, VSID of NVGRE. */
 struct rpcrdma_network {

@@ -10,6 +10,7 @@
 #include "base/crc.h"
 #include "net/net.h"
 #include "net/packet/census.h"
+#include "net/packet/claim.h"
 #include "net/packet/neighbour.h"
 #include "net/packet/unreachable.h"
 #include "wire/cursor.h"
@@ -30,6 +31,7 @@ struct rpcrdma_net {
     struct rpcrdma_census census;
     struct rpcrdma_unreachables unreachables;
     struct rpcrdma_neighbours neighbours;
+    struct rpcrdma_claims claims;
     struct rpcrdma_crc *icrc; /* NULL: none of these is wanted: */
     bool check_crc;           /* ICRCs and MPA's CRCs are checked */
     bool icrc_on_request;     /* rpcrdma_net_damaged is asked */
@@ -56,15 +58,15 @@ struct rpcrdma_layer {
     struct rpcrdma_cursor
         c;                  /* the rest of the packet; its ends follow the lengths in the headers */
     const uint8_t *network; /* the innermost IP header or GRH; NULL: InfiniBand without GRH */
-    const uint8_t *lrh, *udp; /* NULL: there is none */
-    const uint8_t *src, *dst; /* in the network header, or LIDs in the LRH */
-    const uint8_t *bth, *end; /* of InfiniBand's transport: where it begins, and where its ICRC
-                               * ends; NULL: that was not captured */
+    const uint8_t *lrh, *udp;     /* NULL: there is none */
+    const uint8_t *src, *dst;     /* in the network header, or LIDs in the LRH */
+    const uint8_t *bth, *end;     /* of InfiniBand's transport: where it begins, and where its ICRC
+                                   * ends; NULL: that was not captured */
     bool icrc_checked, icrc_good; /* it was looked at, and is right */
-    uint8_t family;           /* enum rpcrdma_address_family: of src and dst */
-    uint8_t carrier;          /* enum rpcrdma_carrier */
-    uint8_t depth;            /* of encapsulation */
-    uint8_t other;            /* enum rpcrdma_other_kind, should it be no RDMA */
+    uint8_t family;               /* enum rpcrdma_address_family: of src and dst */
+    uint8_t carrier;              /* enum rpcrdma_carrier */
+    uint8_t depth;                /* of encapsulation */
+    uint8_t other;                /* enum rpcrdma_other_kind, should it be no RDMA */
     uint32_t other_value;
     uint16_t vlan, outer_vlan; /* within the innermost tunnel; 0: there is none. Of more than two
                                 * the innermost and the outermost */

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "net/packet/claim.h"
 #include "net/packet/layer.h"
 
 enum { ARP_BYTES = 28, REQUEST = 1, REPLY = 2 };
+enum { MAC = 6, OPTION = 8, TARGET_ADDRESS = 2 }; /* RFC 4861 section 4.6.1 */
 enum { ND_BYTES = 24, SOLICITATION = 135, ADVERTISEMENT = 136 };
 enum { TIMES = 3, FEW = RPCRDMA_NEIGHBOURS / 4 };
 
@@ -148,6 +150,18 @@ static void note(struct rpcrdma_layer *l, uint8_t family, const uint8_t *by, con
     }
 }
 
+/* Nobody has an address of zeros: who asks for one that it may take itself (RFC 5227). */
+static void claims(struct rpcrdma_layer *l, uint8_t family, const uint8_t *of, const uint8_t *mac)
+{
+    static const uint8_t none[4] = {0};
+    struct rpcrdma_address address;
+
+    if (family == RPCRDMA_ADDRESS_IPV4 && memcmp(of, none, sizeof(none)) == 0)
+        return;
+    rpcrdma_layer_address(family, of, &address);
+    rpcrdma_claim_note(l, &address, mac);
+}
+
 void rpcrdma_neighbour_note(struct rpcrdma_layer *l)
 {
     static const uint8_t ethernet_ipv4[] = {0, 1, 8, 0, 6, 4, 0};
@@ -156,6 +170,7 @@ void rpcrdma_neighbour_note(struct rpcrdma_layer *l)
     if (!p || memcmp(p, ethernet_ipv4, sizeof(ethernet_ipv4)) != 0)
         return;
     sender = p + 14, target = p + 24;
+    claims(l, RPCRDMA_ADDRESS_IPV4, sender, p + 8);
     if (memcmp(sender, target, 4) == 0)
         return; /* it tells of itself */
     if (p[7] == REQUEST)
@@ -167,11 +182,16 @@ void rpcrdma_neighbour_note(struct rpcrdma_layer *l)
 void rpcrdma_neighbour_note_ipv6(struct rpcrdma_layer *l)
 {
     static const uint8_t unspecified[16] = {0};
-    const uint8_t *p = rpcrdma_cursor_take(&l->c, ND_BYTES, "ICMPv6"), *target;
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, ND_BYTES, "ICMPv6"), *target, *option;
 
     if (!p)
         return;
     target = p + 8;
+    option = p[0] == ADVERTISEMENT && rpcrdma_cursor_captured(&l->c) >= OPTION
+                 ? rpcrdma_cursor_take(&l->c, OPTION, "ICMPv6")
+                 : NULL;
+    if (option && option[0] == TARGET_ADDRESS && option[1] == 1)
+        claims(l, RPCRDMA_ADDRESS_IPV6, target, option + OPTION - MAC);
     if (p[0] == SOLICITATION && memcmp(l->src, unspecified, sizeof(unspecified)) != 0)
         note(l, RPCRDMA_ADDRESS_IPV6, l->src, target, false);
     else if (p[0] == ADVERTISEMENT && l->dst[0] != 0xff) /* a multicast: it tells of itself */

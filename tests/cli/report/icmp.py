@@ -22,10 +22,10 @@ def unreachable(packet, code, cut=64, by=None, mtu=0):
 NEXT_HEADER, SOLICITATION, ADVERTISEMENT = 58, 135, 136
 
 
-def neighbor(packet, kind, src, dst, target):
-    """A neighbor solicitation or advertisement; packet: any, for its time."""
+def neighbor(packet, kind, src, dst, target, mac=None):
+    """A neighbor solicitation or advertisement; packet: any, for its time. mac: the target's, which it tells."""
     src, dst, target = (ipaddress.ip_address(one).packed for one in (src, dst, target))
-    body = struct.pack('>BBHI', kind, 0, 0, 0) + target
+    body = struct.pack('>BBHI', kind, 0, 0, 0) + target + (b'\x02\x01' + mac if mac else b'')
     pseudo = src + dst + struct.pack('>II', len(body), NEXT_HEADER)
     body = body[:2] + struct.pack('>H', roce.checksum(pseudo + body)) + body[4:]
     ip = struct.pack('>IHBB', 0x60000000, len(body), NEXT_HEADER, 255) + src + dst

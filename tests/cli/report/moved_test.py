@@ -4,13 +4,14 @@ import struct
 import unittest
 
 from conversation import ConversationTest, roce_source
+from icmp import ADVERTISEMENT, neighbor
 import cm
 import rule_talk
 import rules_nfs4
 
 SECOND = 10**9
 INVALID_SERVICE_ID, BAD_SESSION = 8, 10052
-OTHER = bytes.fromhex('020000000099')
+OTHER, HERS = bytes.fromhex('020000000099'), bytes.fromhex('020000000001')
 
 
 def attempt(c, number):
@@ -117,6 +118,75 @@ class Moved(ConversationTest):
         self.assertIn('Connection 1 failed. The server stopped answering', cause['text'])
         self.assertIn('1 Call had no Reply. Then 2 attempts to connect were refused, by another host most likely. Requests for connection '
                       '2 went to the Ethernet address 02:00:00:00:00:99, for connection 1 to ', cause['text'])
+
+
+class Claimed(ConversationTest):
+    """Another host says that it has the address of an end: what is sent to that goes there."""
+
+    def cause(self, claims, ago_ns=0):
+        """A Call comes again and again, until it is answered on the next connection. claims: (address, Ethernet address) each, as ARP
+        says in front of it, so long before."""
+        def talk(c, _):
+            def arp(address, mac):
+                ends = mac + address + bytes(6) + address
+                c.packets.append(c.packets[-1]._replace(data=b'\xff' * 6 + mac + bytes.fromhex('0806 0001 0800 0604 0002') + ends,
+                                                        time_ns=c.clock.tick()))
+            c.null()
+            sender = c.packets[-2].data
+            for address, mac in claims:
+                arp(sender[address:address + 4], mac)
+            c.clock.now += ago_ns
+            c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.packets.pop()
+            call = c.packets[-1]
+            for _ in range(6):
+                c.clock.now += 2 * SECOND
+                c.packets.append(call._replace(time_ns=c.clock.tick()))
+            c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+            arp(sender[26:30], HERS)
+            one = c.beside(2)
+            one.xid = c.xid
+            one.reply(one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
+            one.null()
+        cause, = self.report(talk)['causes']
+        self.assertEqual(cause['cause'], 'connection-failed')
+        return cause['text']
+
+    def test_taken(self):
+        """The source of a Reply is at 26, its destination at 30."""
+        text = self.cause([(26, HERS), (26, OTHER)])
+        self.assertIn('In frame 9 a host with the Ethernet address 02:00:00:00:00:99 says (ARP) that it has 192.0.2.1, which '
+                      '02:00:00:00:00:01 had, until another one said so in frame 22: a duplicate address, a fail-over, or another '
+                      'adapter.', text)
+        self.assertNotIn('a cable', text)
+        self.assertIn('that it has 192.0.2.11, which', self.cause([(30, HERS), (30, OTHER)]))
+
+    def test_of_ipv6(self):
+        def talk(c, _):
+            hosts = '2001:db8::11', '2001:db8::1'
+            first, second = (rule_talk.Conversation(c.packets, number=number, clock=c.clock, hosts=hosts) for number in (1, 2))
+            first.null()
+            for mac in HERS, OTHER:
+                c.packets.append(neighbor(c.packets[-1]._replace(time_ns=c.clock.tick()), ADVERTISEMENT, hosts[1], 'ff02::1', hosts[1], mac))
+            xid = first.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.packets.pop()
+            call = c.packets[-1]
+            for _ in range(6):
+                c.clock.now += 2 * SECOND
+                c.packets.append(call._replace(time_ns=c.clock.tick()))
+            second.xid = first.xid
+            second.reply(second.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
+        cause, = self.report(talk)['causes']
+        self.assertIn("a host with the Ethernet address 02:00:00:00:00:99 says (IPv6's neighbor discovery) that it has 2001:db8::1, which "
+                      '02:00:00:00:00:01 had: a duplicate address', cause['text'])
+
+    def test_not_taken(self):
+        """It has it still; or another address was taken; or this one long before."""
+        for claims, ago_ns in (([(26, HERS), (26, HERS)], 0), ([(22, HERS), (22, OTHER)], 0), ([(26, OTHER), (26, HERS)], 20 * SECOND)):
+            text = self.cause(claims, ago_ns)
+            self.assertNotIn('ARP', text)
+            self.assertIn('a cable', text)
 
 
 class Overtaken(ConversationTest):

@@ -83,6 +83,7 @@ struct failure {
     struct report_beside by;
     int64_t stuck_ns;                /* see client_stuck_ns */
     bool given_up;                   /* by one of its ends */
+    bool claimed;                    /* by another host, meanwhile: see report_claimed */
     bool heard;                      /* to the end: see heard_to_the_end */
     char others[REPORT_BESIDE_ROOM]; /* what is told of others meanwhile; "": nothing */
 };
@@ -94,6 +95,8 @@ static struct failure look_failure(const struct report *r, const struct report_c
     struct failure f = {.from = from,
                         .restart = report_restart(r, c),
                         .stuck_ns = client_stuck_ns(from),
+                        .claimed = report_claimed(r, c, c->trouble->resent_since_ns,
+                                                  c->trouble->resent_until_ns) != NULL,
                         .given_up = from && report_gave_up(from) >= 0,
                         .heard = from && heard_to_the_end(from) && !report_waited_for_data(from) &&
                                  from->path[0].restarts + from->path[1].restarts == 0};
@@ -195,7 +198,7 @@ static const char *reason(const struct failure *f, const struct report_connectio
     if (f->stuck_ns == 0 && f->from && !f->others[0] && !f->given_up &&
         report_forgotten(f->from, c))
         return report_forgotten_text;
-    if (f->stuck_ns > 0 || !f->from || f->others[0] || f->given_up)
+    if (f->stuck_ns > 0 || !f->from || f->others[0] || f->given_up || f->claimed)
         return ""; /* it is not known, or told by others */
     if (!f->heard && report_ended_by_holder(f->from))
         return " The server's host had acknowledged all that was sent to it, and ended the "

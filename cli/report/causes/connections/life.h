@@ -33,6 +33,13 @@ void causes_of_slow_set_up(struct report *r, const struct report_connection *c);
 /* overtaken.c: its last Call was answered on another connection, and came only then. */
 void causes_of_overtaken(struct report *r, const struct report_connection *c);
 
+/* claimed.c: another Ethernet address than before had that of one of its ends, from just before
+ * since_ns on or later, as ARP or IPv6's neighbor discovery said. NULL: not so. */
+const struct rpcrdma_net_claimed *report_claimed(const struct report *r,
+                                                 const struct report_connection *c,
+                                                 int64_t since_ns, int64_t until_ns);
+void report_tell_claimed(const struct report *r, struct report_cause *cause);
+
 /* left.c: it takes the place of another one, and no Call was seen on both. */
 void causes_of_left(struct report *r, const struct report_connection *c);
 

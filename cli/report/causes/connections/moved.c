@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAC = 18 };
-
 bool report_moved(const struct report_connection *was, const struct report_connection *c)
 {
     const struct rpcrdma_life *a = was ? &was->pub.life : NULL, *b = &c->pub.life;
@@ -16,12 +14,10 @@ bool report_moved(const struct report_connection *was, const struct report_conne
            report_same_hosts(was, c);
 }
 
-static const char *mac_text(const struct report_connection *c, char text[MAC])
+const char *report_mac_text(const uint8_t mac[6], char text[REPORT_MAC])
 {
-    const uint8_t *mac = c->pub.life.mac;
-
-    snprintf(text, MAC, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4],
-             mac[5]);
+    snprintf(text, REPORT_MAC, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
+             mac[4], mac[5]);
     return text;
 }
 
@@ -29,13 +25,15 @@ void report_tell_moved(struct report_cause *cause, const struct report_connectio
                        const struct report_connection *c)
 {
     size_t at = strlen(cause->text);
-    char to[MAC], before[MAC];
+    char to[REPORT_MAC], before[REPORT_MAC];
 
+    cause->moved = true;
     snprintf(
         cause->text + at, sizeof(cause->text) - at,
         " Requests for connection %u went to the Ethernet address %s, for connection %u to %s: "
         "another host has the server's IP address, or another router is on the way.",
-        (unsigned)c->pub.number, mac_text(c, to), (unsigned)was->pub.number, mac_text(was, before));
+        (unsigned)c->pub.number, report_mac_text(c->pub.life.mac, to), (unsigned)was->pub.number,
+        report_mac_text(was->pub.life.mac, before));
 }
 
 void causes_of_moves(struct report *r, const struct report_connection *c, unsigned from)

@@ -49,6 +49,9 @@ void causes_of_lost_state(struct report *r, const struct report_connection *c);
 bool report_moved(const struct report_connection *was, const struct report_connection *c);
 void report_tell_moved(struct report_cause *cause, const struct report_connection *was,
                        const struct report_connection *c);
+/* moved.c: six bytes as a text. */
+enum { REPORT_MAC = 18 };
+const char *report_mac_text(const uint8_t mac[6], char text[REPORT_MAC]);
 /* Likewise, and one of the causes of connection c, from that index on, is that it failed, or that
  * its server was restarted: says so there. */
 void causes_of_moves(struct report *r, const struct report_connection *c, unsigned from);

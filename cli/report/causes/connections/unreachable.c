@@ -212,5 +212,7 @@ void causes_of_unreachable(struct report *r)
         of_icmp(r, cause);
         if (cause->id == CAUSE_CONNECTION_FAILED || is_lost(cause) || cause->id == CAUSE_STALLED)
             of_neighbours(r, cause);
+        if ((cause->id == CAUSE_CONNECTION_FAILED || is_lost(cause)) && !cause->moved)
+            report_tell_claimed(r, cause);
     }
 }
