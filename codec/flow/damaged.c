@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/delivery.h"
 #include "flow/flow_state.h"
 
 /*
@@ -19,13 +20,16 @@ static const struct {
     [FLOW_DOUBT_SET_UP] = {2, 1 << 17},
 };
 
-/* More was asked for than was seen to be sent, or something that was answered long ago. */
+/* More was asked for than was seen to be sent, or something that was answered long ago; or it is a
+ * response that passed before. */
 static bool answer_fits(const struct flow_direction *dir, const struct rpcrdma_op *op)
 {
     const struct flow_direction *asked =
         dir->conn ? flow_conn_direction(dir->conn, 1 - dir->index) : NULL;
 
-    return asked && flow_stream_answer_fits(asked, op);
+    return asked && flow_stream_answer_fits(asked, op) &&
+           !(op->kind == RPCRDMA_OP_READ_RESPONSE && asked->delivery &&
+             flow_delivery_responded(asked->delivery, op->seq));
 }
 
 static bool request_fits(struct rpcrdma_flow *flow, const struct flow_direction *dir,

@@ -255,3 +255,8 @@ RPCRDMA_RARE bool flow_delivery_acked(struct flow_delivery *d, uint32_t psn, uin
         transmission_first_ack(d);
     return transmission_answered(d, at, frame, time_ns, INT64_MAX);
 }
+
+bool flow_delivery_responded(const struct flow_delivery *d, uint32_t psn)
+{
+    return d->started && position_of_psn(d, psn) < d->answer_next;
+}

@@ -106,6 +106,8 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
                           struct flow_delivery *back, const struct rpcrdma_op *op);
 /* An Ack of this PSN that passed before it was known what it answers. True: likewise. */
 bool flow_delivery_acked(struct flow_delivery *d, uint32_t psn, uint64_t frame, int64_t time_ns);
+/* Responses to Read requests passed up to this one, or further. */
+bool flow_delivery_responded(const struct flow_delivery *d, uint32_t psn);
 
 /* For the answers of an end of which nothing was captured that they may answer: their Naks count.
  */

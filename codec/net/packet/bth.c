@@ -96,7 +96,7 @@ static bool check_icrc(struct rpcrdma_layer *l)
  * False as from check_icrc. */
 RPCRDMA_RARE static bool sample_icrc(struct rpcrdma_layer *l)
 {
-    enum { SAMPLES_FIRST = 16, STEPS_MOST = 4096, CUT = 64 };
+    enum { STEPS_MOST = 4096, CUT = 64 };
     struct rpcrdma_net *net = l->net;
     bool good;
 
@@ -104,7 +104,11 @@ RPCRDMA_RARE static bool sample_icrc(struct rpcrdma_layer *l)
         net->icrc_left = CUT;
         return true;
     }
-    if (net->icrc_on_request && ++net->icrc_samples < SAMPLES_FIRST) {
+    if (net->icrc_again != 0 && l->packet->frame >= net->icrc_again) {
+        net->icrc_again = 0;
+        net->icrc_samples = 0;
+    }
+    if (net->icrc_on_request && ++net->icrc_samples < RPCRDMA_ICRC_SAMPLES) {
         net->icrc_left = 0;
     } else {
         net->icrc_left = net->icrc_step;
@@ -276,7 +280,7 @@ RPCRDMA_HOT bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdm
     struct rpcrdma_op *op;
 
     if (net->icrc) {
-        if (net->check_crc || net->icrc_left == 0)
+        if (net->check_crc || rpcrdma_icrc_due(net, packet->frame))
             return false;
         net->icrc_left--;
     }
@@ -342,8 +346,9 @@ static enum rpcrdma_verdict of_bth(struct rpcrdma_layer *l)
     l->icrc_checked = false;
     l->end =
         l->c.caplen < l->c.len || !plain_is_whole(l->net, opcode) ? NULL : l->c.base + l->c.len;
-    if (l->net->check_crc ? !check_icrc(l)
-                          : l->net->icrc && l->net->icrc_left == 0 && !sample_icrc(l))
+    if (l->net->check_crc
+            ? !check_icrc(l)
+            : l->net->icrc && rpcrdma_icrc_due(l->net, l->packet->frame) && !sample_icrc(l))
         return RPCRDMA_IS_RDMA;
     rpcrdma_layer_limit(l, left - pad - RPCRDMA_ICRC_BYTES);
     if (!opcode->reliable && bth[0] != RPCRDMA_OPCODE_UD_SEND_ONLY && bth[0] != RPCRDMA_OPCODE_CNP)

@@ -8,8 +8,20 @@
  * asked of those that do not fit in where they stand, which flow/ knows.
  */
 
+/* What damages one damages more, and of those that do not fit in many are wrong: so that it stays
+ * known that the others of their sender are right, samples of these are taken again, behind those
+ * that were read ahead. */
+static void sample_again(struct rpcrdma_layer *l)
+{
+    enum { READ_AHEAD = 64 }; /* by codec/analyzer */
+
+    if (l->net->icrc_on_request && l->net->icrc_again == 0)
+        l->net->icrc_again = l->packet->frame + READ_AHEAD;
+}
+
 static bool tell(struct rpcrdma_layer *l)
 {
+    sample_again(l);
     l->net->stats.bad_icrc++;
     rpcrdma_layer_finding(l, RPCRDMA_RULE_ICRC_DAMAGED, NULL, rpcrdma_get_be24(l->bth + 9), 0);
     return true;

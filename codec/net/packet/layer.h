@@ -25,6 +25,8 @@ enum rpcrdma_verdict {
     RPCRDMA_IS_TCP, /* the cursor is at its header: for net/iwarp to say */
 };
 
+enum { RPCRDMA_ICRC_SAMPLES = 16 }; /* one after the other, then fewer and fewer */
+
 struct rpcrdma_net {
     struct rpcrdma_net_sink sink;
     struct rpcrdma_net_stats stats;
@@ -41,6 +43,7 @@ struct rpcrdma_net {
     bool icrc_true, icrc_false;          /* a sample was right, or wrong */
     uint32_t icrc_samples;
     uint32_t icrc_left, icrc_step; /* packets to the next sample, and from that to the one after */
+    uint64_t icrc_again; /* samples are taken from this frame on, as at first; 0: not again */
     struct rpcrdma_layer *in_hand; /* of the operation that the sink is being given; NULL: it
                                     * is plain */
     struct rpcrdma_tcp *tcp;
@@ -51,6 +54,12 @@ struct rpcrdma_net {
     bool told_truncated, told_ip_length,
         told_depth; /* findings that are given once, not per packet */
 };
+
+/* The ICRC of this packet is a sample. */
+static inline bool rpcrdma_icrc_due(const struct rpcrdma_net *net, uint64_t frame)
+{
+    return net->icrc_left == 0 || (net->icrc_again != 0 && frame >= net->icrc_again);
+}
 
 struct rpcrdma_layer {
     struct rpcrdma_net *net;

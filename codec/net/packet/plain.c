@@ -103,7 +103,9 @@ RPCRDMA_APART size_t rpcrdma_plain_many(const struct rpcrdma_net *net,
     if (net->icrc && n > net->icrc_left) /* then comes one whose ICRC is looked at */
         n = net->icrc_left;
     for (; done < n; done++, at += size)
-        if (!make((const struct rpcrdma_packet *)(const void *)at, &ops[done], with_icrc))
+        if ((net->icrc_again != 0 &&
+             ((const struct rpcrdma_packet *)(const void *)at)->frame >= net->icrc_again) ||
+            !make((const struct rpcrdma_packet *)(const void *)at, &ops[done], with_icrc))
             break;
     return done;
 }

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """RoCE: a packet that was damaged on its way costs what a packet costs that is not in the capture, and nothing more, where it does
 not fit in: without --check-icrc."""
+import json
+import os
 import unittest
 
+import command
+from conversation import ConversationTest, roce_source
 from damaged import DamagedTest, with_another, with_bit
+import rule_talk
 
 IP, UDP, BTH, RETH, MESSAGE = 14, 34, 42, 54, 54  # where they begin, and a Send's message
 READ_REQUEST, ACK, SEND, WRITE = 12, 17, (0, 4, 23), (6, 10)
@@ -58,6 +63,26 @@ class Damaged(DamagedTest):
         packets = [one for i, one in enumerate(packets) if i % 10 != 7]
         wrong = [with_bit(one, len(one.data) - 1, 0x55) if one.data[36:38] == b'\x12\xb7' else one for one in packets]
         self.assertEqual(self.results(wrong), self.results(packets))
+
+
+class BothEnds(ConversationTest):
+    def test_of_each_few(self):
+        """Two captures of one conversation, in the second of which one Read response of fifty was damaged: none of these came twice.
+        All are told, though more than a quarter of those that do not fit in are wrong."""
+        def talk(c, _):
+            for _ in range(120):
+                c.write((16384,))
+        path, other = self.captured(talk), os.path.join(self.folder, 'other.pcap')
+        packets, _ = command.pcap.read(path)
+        responses = [i for i, one in enumerate(packets) if one.data[36:38] == b'\x12\xb7' and one.data[BTH] in (13, 14, 15)]
+        damaged = set(responses[300::50])
+        self.assertGreater(len(damaged), 20)
+        way = {rule_talk.CLIENT: 100, rule_talk.SERVER: -100}  # from the client's host to the server's, where the other is from
+        command.pcap.write(other, [(with_bit(one, 500, 4) if i in damaged else one)._replace(time_ns=one.time_ns + way[roce_source(one)])
+                                   for i, one in enumerate(packets)])
+        cause, = json.loads(self.run_command('report', '--json', path, other, errors=2))['causes']
+        self.assertEqual(cause['cause'], 'damaged')
+        self.assertIn(f'{len(damaged)} packets were damaged on the way', cause['text'])
 
 
 if __name__ == '__main__':
