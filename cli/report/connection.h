@@ -263,6 +263,12 @@ struct report_trouble {
      * that late what answers it, or the Call; RDMA took that, at less than REPORT_SLOW_RATE; an end
      * (the client, the server) took that to send its Call, or its Reply */
     struct report_slow slow_server, slow_apart[3], late[2], paused, sending[2];
+    /* RoCE and InfiniBand: likewise, of REPORT_OFTEN_NS and more. What overlaps is one time */
+    struct report_stutter {
+        uint32_t times;
+        uint64_t frame; /* of the first's message */
+        int64_t ns, longest_ns, until_ns;
+    } stutter[2];
     /* all that are slow, by who was slow to answer: of callbacks the client, of the others the
      * server; of these at REPORT_OFTEN_NS and more; RDMA Reads that the client had to answer */
     struct report_slow slow_own[2], slow_often, slow_reads;

@@ -192,8 +192,8 @@ static void note_reads_jump(struct report *r, const struct rpcrdma_transaction *
 /* No loss that was seen is part of its time. */
 static bool untouched(const struct rpcrdma_transaction *t)
 {
-    return (t->stalled_ns == 0 || t->stalled_by == RPCRDMA_STALL_SET_UP) && !t->retransmitted && t->call.transmissions == 1 &&
-           t->reply.transmissions == 1;
+    return (t->stalled_ns == 0 || t->stalled_by == RPCRDMA_STALL_SET_UP) && !t->retransmitted &&
+           t->call.transmissions == 1 && t->reply.transmissions == 1;
 }
 
 /* It is long by itself, whatever the rest of the RPC took. */
@@ -235,23 +235,54 @@ static struct way reply_way(const struct rpcrdma_transaction *t)
 /* An end acknowledged a message late. A client that has no Ack of its Call sends others, and one
  * that acknowledges nothing, none: else what acknowledged the Reply may not be in the capture, but
  * where the Ack names the Reply itself, and nothing later. */
-static void note_late(struct report *r, const struct rpcrdma_transaction *t, bool server)
+static bool acknowledges(const struct report_tally *tally, const struct rpcrdma_transaction *t,
+                         bool server, struct report_period *when)
 {
-    struct report_tally *tally = report_tally_of(r, t->connection);
     const struct way way = server ? call_way(t) : reply_way(t);
     int64_t since_ns = time_plus(way.since_ns, way.sending_ns);
-    struct report_period when = {since_ns, time_plus(since_ns, way.rest_ns), way.rest_ns};
     int server_end = report_server_end(t->connection);
     bool shown = server
                      ? t->call.frame < t->reply_frame
                      : t->reply.named || t->connection->life.last_call_ns <= t->reply.first_time_ns;
 
-    if (tally && shown && is_long(r, way.rest_ns) &&
-        nothing_resent(tally, server ? server_end : 1 - server_end, since_ns)) {
+    *when = (struct report_period){since_ns, time_plus(since_ns, way.rest_ns), way.rest_ns};
+    return tally && shown && nothing_resent(tally, server ? server_end : 1 - server_end, since_ns);
+}
+
+static void note_late(struct report *r, const struct rpcrdma_transaction *t, bool server)
+{
+    struct report_tally *tally = report_tally_of(r, t->connection);
+    struct report_period when;
+
+    if (acknowledges(tally, t, server, &when) && is_long(r, when.ns)) {
         note_slow_one(r, &report_trouble(tally)->late[server], t,
                       server ? rpc_responder(t) : rpc_caller(t), &when);
         report_note_jump(r, t, &when);
     }
+}
+
+/* No adapter takes that long, however slow its host is. */
+static void note_stutter(struct report *r, struct report_tally *tally,
+                         const struct rpcrdma_transaction *t, bool server)
+{
+    struct report_stutter *stutter;
+    struct report_period when;
+    bool another;
+
+    if (!acknowledges(tally, t, server, &when) || surely(r, when.ns) < REPORT_OFTEN_NS)
+        return;
+    stutter = &report_trouble(tally)->stutter[server];
+    another = stutter->times == 0 || when.since_ns >= stutter->until_ns;
+    if (stutter->times == 0)
+        stutter->frame = server ? t->call_frame : t->reply_frame;
+    stutter->times += another;
+    if (when.until_ns > stutter->until_ns || another) {
+        int64_t since_ns = another ? when.since_ns : MAX(when.since_ns, stutter->until_ns);
+
+        stutter->ns = time_plus(stutter->ns, time_less(when.until_ns, since_ns));
+        stutter->until_ns = when.until_ns;
+    }
+    stutter->longest_ns = MAX(stutter->longest_ns, when.ns);
 }
 
 /* An end paused between the packets of a message. */
@@ -458,6 +489,11 @@ void report_note_responder(struct report *r, const struct rpcrdma_transaction *t
 
         trouble->longest_ns = MAX(trouble->longest_ns, t->latency_ns);
     }
+    if (MAX(t->phases.call_ns, t->phases.reply_ns) >= REPORT_OFTEN_NS && !callback &&
+        t->has_latency && t->has_phases && tally && untouched(t) &&
+        t->connection->carrier != RPCRDMA_CARRIER_IWARP)
+        for (int server = 0; server < 2; server++)
+            note_stutter(r, tally, t, server);
     if (!t->has_latency || surely(r, t->latency_ns) < r->slow_ns)
         return;
     r->slow++;

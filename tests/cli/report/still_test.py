@@ -136,6 +136,50 @@ class Probed(ConversationTest):
         self.assertEqual(self.causes((160 * MS,), 120 * MS, 1, False), {})
 
 
+class AgainAndAgain(ConversationTest):
+    """RoCE: an adapter acknowledges at once, but for some times."""
+
+    def causes(self, times, late_ns, server=False, tcp=False, resent=False):
+        """So often, seconds apart, the Ack of a Reply passes late, or (server) of a Call. resent: another Call comes again, once."""
+        def talk(c, _):
+            if tcp:
+                rules_iwarp.over_iwarp(c)
+            for number in range(times + 1):
+                for _ in range(20):
+                    c.null()
+                c.clock.now += 3 * SECOND
+                xid = c.call(rule_talk.NULL)
+                if number == times:
+                    if resent:
+                        c.acknowledge_late(2 * SECOND)
+                    c.reply(xid)
+                elif server:
+                    c.acknowledge_late(late_ns=late_ns)
+                    c.reply(xid)
+                else:
+                    c.reply(xid)
+                    c.acknowledge_late(late_ns=late_ns)
+            c.talk.disconnect()
+        return self.report(talk)['causes']
+
+    def test_stood_still(self):
+        for server in (False, True):
+            cause, = self.causes(6, 500 * MS, server)
+            self.assertEqual((cause['cause'], cause['confidence'], cause['count']), ('stalled-end', 'medium', 6))
+            self.assertAlmostEqual(cause['cost_ns'], 3 * SECOND, delta=10 * MS)
+            self.assertIn(f"The {'server' if server else 'client'}, or the way to it or back, stood still again and again on connection "
+                          f"1: 6 times a {'Call' if server else 'Reply'} was acknowledged 0.2 s or more later, 3.0 s in all and 0.5 s at "
+                          'most, with nothing sent again.', cause['text'])
+
+    def test_did_not(self):
+        """A few times; or not for long; or TCP may wait; or something was lost on that way."""
+        self.assertEqual(self.causes(4, 900 * MS), [])
+        self.assertEqual(self.causes(6, 150 * MS), [])
+        self.assertEqual(self.causes(6, 300 * MS), [])
+        self.assertEqual(self.causes(6, 500 * MS, tcp=True), [])
+        self.assertNotIn('stalled-end', [one['cause'] for one in self.causes(6, 500 * MS, server=True, resent=True)])
+
+
 class ServerStoodStill(ConversationTest):
     def test_slow_before(self):
         """An RPC takes 4 s at the server. Later a Call comes twice more, which the server's adapter acknowledges in the end: each

@@ -92,6 +92,38 @@ static void tell_times(const struct rpcrdma_path *path, char text[TIMES_ROOM])
         snprintf(text, TIMES_ROOM, "for %.1f s", report_seconds(path->late_all_ns));
 }
 
+/* An adapter acknowledges at once. Where it did not again and again, and was asked nothing anew, it
+ * or the way stood still each time. Of longer times another rule tells. */
+static void stutters(struct report *r, const struct report_connection *c, bool server)
+{
+    enum { LEAST = 5 };
+    const struct report_stutter *stutter = &c->trouble->stutter[server];
+    int end = server ? report_server_end(&c->pub) : 1 - report_server_end(&c->pub);
+    const struct rpcrdma_path *path = &c->path[end];
+    struct report_cause *cause;
+
+    if (stutter->times < LEAST || stutter->ns < 2 * SECOND || c->trouble->late[server].rpcs > 0 ||
+        !c->has_path[end] || !path->acknowledged || path->retransmitted > 0 ||
+        path->uncaptured * 4 > path->packets ||
+        report_ack_time(c, server, 50) >= REPORT_OFTEN_NS / 10)
+        return;
+    cause = report_cause_add(r, CAUSE_STALLED, CONFIDENCE_MEDIUM);
+    cause->of_server = server;
+    cause->time_ns = stutter->ns;
+    cause->count = stutter->times;
+    cause->frame = stutter->frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "The %s, or the way to it or back, stood still again and again on connection %u: %u "
+             "times %s was acknowledged %.3g s or more later, %.1f s in all and %.1f s at most, "
+             "with nothing sent again. An adapter acknowledges at once. A switch or an adapter "
+             "that sends PAUSE frames (PFC) does that; their counters show it.",
+             server ? "server" : "client", (unsigned)c->pub.number, (unsigned)stutter->times,
+             server ? "a Call" : "a Reply", report_seconds(REPORT_OFTEN_NS),
+             report_seconds(stutter->ns), report_seconds(stutter->longest_ns));
+    snprintf(cause->against, sizeof(cause->against),
+             "soft RoCE stands still when its host does; or the host that captured stood still");
+}
+
 void causes_of_stalls(struct report *r, const struct report_connection *c)
 {
     int server = report_server_end(&c->pub);
@@ -138,4 +170,6 @@ void causes_of_stalls(struct report *r, const struct report_connection *c)
         snprintf(cause->against, sizeof(cause->against),
                  "a switch that holds packets back (PAUSE) looks the same");
     }
+    for (int end = 0; end < 2 && known; end++)
+        stutters(r, c, end == server);
 }
