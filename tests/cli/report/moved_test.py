@@ -97,8 +97,9 @@ class Moved(ConversationTest):
             self.assertEqual([one['cause'] for one in causes], ['server-restarted' if closed else 'connection-failed'], causes)
             self.assertEqual(str(causes).count('went to the Ethernet address 02:00:00:00:00:99'), 1, causes)
 
-    def test_until_the_end(self):
-        """A connection hangs, and what the client asks for since is refused by another host, until the capture ends."""
+    def refused_until_the_end(self, unanswered):
+        """A connection hangs for 12 s, and what the client asks for since is refused by another host, until the capture ends.
+        unanswered: but for the last attempt, which nothing answers."""
         def talk(c, _):
             c.null()
             c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
@@ -112,9 +113,24 @@ class Moved(ConversationTest):
                 attempt(c, number)
             c.packets[begin:] = [one._replace(data=OTHER + one.data[6:]) if roce_source(one) == rule_talk.CLIENT else one
                                  for one in c.packets[begin:]]
-        causes = {one['cause']: one for one in self.report(talk)['causes']}
+            if unanswered:
+                talk = c.beside(4).talk
+                for _ in range(2):
+                    talk.datagram(talk.client, cm.req(talk.local_id, cm.IP_SERVICE | rule_talk.PORT, talk.client.qpn, talk.client.psn,
+                                                      c.client.address, c.server.address, b''))
+                    c.clock.now += 4 * SECOND
+        return self.report(talk)['causes']
+
+    def test_refused_and_unanswered(self):
+        """The times of both are all of the time without a connection."""
+        costs = [one['cost_ns'] for one in self.refused_until_the_end(True) if one['cause'] == 'connection-failed']
+        self.assertEqual([round(ns / SECOND) for ns in costs], [18, 4])
+
+    def test_until_the_end(self):
+        causes = {one['cause']: one for one in self.refused_until_the_end(False)}
         self.assertNotIn('unanswered', causes)
         cause = causes['connection-failed']
+        self.assertEqual(round(cause['cost_ns'] / SECOND), 15)
         self.assertIn('Connection 1 failed. The server stopped answering', cause['text'])
         self.assertIn('1 Call had no Reply. Then 2 attempts to connect were refused, by another host most likely. Requests for connection '
                       '2 went to the Ethernet address 02:00:00:00:00:99, for connection 1 to ', cause['text'])

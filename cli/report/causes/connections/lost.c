@@ -143,19 +143,38 @@ static void tell_lost(const struct report_connection *c, int64_t until_ns, const
              "its answers may have been lost, or not captured");
 }
 
-/* What was refused since: attempts that nothing answered are told by themselves. */
+/* The client still had no connection. */
+static void lasts_until(struct report_cause *cause, int64_t until_ns)
+{
+    if (until_ns <= cause->until_ns)
+        return;
+    cause->time_ns = time_plus(cause->time_ns, time_less(until_ns, cause->until_ns));
+    cause->until_ns = until_ns;
+}
+
+/* What was refused since: the latest attempts, if nothing answered these, are told by themselves.
+ */
 static void tell_in_vain(const struct report *r, const struct report_connection *c,
                          struct report_cause *cause)
 {
     const struct report_connection *first = report_numbered(r, c->pub.life.next), *one = first;
     bool moved = first && report_moved(c, first);
     size_t at = strlen(cause->text);
+    int64_t refused_ns = 0, since_ns = 0; /* the latest; and the first that none followed */
     unsigned refused = 0;
 
     while (was_in_vain(r, one)) {
-        refused += report_refused(&one->pub);
+        if (report_refused(&one->pub)) {
+            refused++;
+            refused_ns = one->pub.last_time_ns;
+            since_ns = 0;
+        } else if (since_ns == 0) {
+            since_ns = one->pub.first_time_ns;
+        }
         one = one->pub.number < one->pub.life.next ? report_numbered(r, one->pub.life.next) : NULL;
     }
+    if (refused > 0)
+        lasts_until(cause, since_ns != 0 ? since_ns : refused_ns);
     if (refused > 0)
         snprintf(cause->text + at, sizeof(cause->text) - at,
                  " Then %u attempt%s to connect %s refused%s.", refused, plural(refused),
