@@ -195,7 +195,11 @@ void flow_follow_congestion(struct rpcrdma_flow *flow, const struct rpcrdma_op *
 
 void rpcrdma_flow_tap(struct rpcrdma_flow *flow, uint8_t tap)
 {
-    flow->context.tap = tap;
+    struct flow_context *context = &flow->context;
+
+    context->several_taps |= context->tapped && tap != context->tap;
+    context->tapped = true;
+    context->tap = tap;
 }
 
 bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_segment *segment)

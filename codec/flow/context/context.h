@@ -24,11 +24,12 @@ struct flow_context {
     struct rpcrdma_flow_sink sink;
     uint64_t frame; /* of the operation in hand */
     int64_t time_ns;
-    bool passes;       /* time was seen to pass without an operation: */
-    int64_t passed_ns; /* until when, lately */
-    uint8_t tap;   /* where the packet in hand was captured; 0: not known */
-    bool delivery; /* what arrives is followed: flow/delivery.h */
-    uint64_t ids;  /* the last one given: ids of directions and connections are never used again */
+    bool passes;               /* time was seen to pass without an operation: */
+    int64_t passed_ns;         /* until when, lately */
+    uint8_t tap;               /* where the packet in hand was captured; 0: not known */
+    bool tapped, several_taps; /* that was said; and another one than before */
+    bool delivery;             /* what arrives is followed: flow/delivery.h */
+    uint64_t ids; /* the last one given: ids of directions and connections are never used again */
 };
 
 /* Whether the sink is given a message or transaction with so many findings. */

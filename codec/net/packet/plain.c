@@ -90,6 +90,18 @@ static RPCRDMA_INLINE bool make(const struct rpcrdma_packet *packet, struct rpcr
     return true;
 }
 
+/* How many of these come before samples are taken again. */
+RPCRDMA_RARE static size_t before_samples(const struct rpcrdma_net *net, const char *at,
+                                          size_t size, size_t n)
+{
+    size_t before = 0;
+
+    for (; before < n; before++, at += size)
+        if (((const struct rpcrdma_packet *)(const void *)at)->frame >= net->icrc_again)
+            break;
+    return before;
+}
+
 RPCRDMA_APART size_t rpcrdma_plain_many(const struct rpcrdma_net *net,
                                         const struct rpcrdma_packet *first, size_t size, size_t n,
                                         struct rpcrdma_op *ops)
@@ -102,10 +114,10 @@ RPCRDMA_APART size_t rpcrdma_plain_many(const struct rpcrdma_net *net,
         return 0;
     if (net->icrc && n > net->icrc_left) /* then comes one whose ICRC is looked at */
         n = net->icrc_left;
+    if (RPCRDMA_SELDOM(net->icrc_again != 0))
+        n = before_samples(net, at, size, n);
     for (; done < n; done++, at += size)
-        if ((net->icrc_again != 0 &&
-             ((const struct rpcrdma_packet *)(const void *)at)->frame >= net->icrc_again) ||
-            !make((const struct rpcrdma_packet *)(const void *)at, &ops[done], with_icrc))
+        if (!make((const struct rpcrdma_packet *)(const void *)at, &ops[done], with_icrc))
             break;
     return done;
 }
