@@ -111,6 +111,18 @@ class Kernel(CommandTest):
         refused = sum(event == 'xprtrdma_marshal_failed' for _, event, _, _ in events('client'))
         self.assertEqual(kernels['client']['memory_region_waits'], refused)
 
+    def test_slow_server(self):
+        """What its own trace says of where its time went is told with it."""
+        for names, told in ((('server',), True), (('client',), False), (('client', 'server'), True)):
+            report = self.report('--slow', '3', *self.traces(*names))
+            cause, = (one for one in report['causes'] if one['cause'] == 'slow-server')
+            self.assertEqual('kernel' in cause['text'], told)
+        server, = (one for one in report['kernels'] if one['source'] == 'server')
+        means = {name: server[name + '_ns']['mean'] for name in SERVER}
+        share = 100 * means['read'] / sum(means.values())
+        self.assertIn(f"As its kernel's trace says, the {server['rpcs']} RPCs in it spent {share:.0f} % of their time there waiting for the "
+                      'data of RDMA Reads, which the client sends.', cause['text'])
+
     def test_order(self):
         """What is posted goes before its packets, what is received after them, to the clock's error; both hosts agree,
         whose clocks were set apart from each other."""

@@ -122,6 +122,8 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
              report_slow_in_all(slow, time), mostly_unacked(slow) ? "Call" : "Call's arrival",
              no_rdma(slow),
              nothing_lost && !may_be_lost(r, slow) ? " and without anything being lost" : "");
+    if (server)
+        report_tell_kernel(r, slow, cause);
 }
 
 /* The server sent nothing in its pauses, as its IP IDs show: no Reply was lost before it came here.
@@ -228,6 +230,7 @@ static void slow_server_too(struct report *r, const struct report_slow_sum *sum,
              who, report_at_least(r), slow->rpcs, plural(slow->rpcs), report_seconds(r->slow_ns),
              report_slow_in_all(slow, time), mostly_unacked(slow) ? "Call" : "Call's arrival",
              no_rdma(slow));
+    report_tell_kernel(r, slow, cause);
     stood_still = doubt_what_stood_still(slow, still, cause);
     doubted = stood_still || lost;
     if (!stood_still && lost && !may_be_lost(r, slow))
@@ -319,6 +322,7 @@ static void often_slow(struct report *r)
              "without RDMA: %.0f %% of what it took for all.",
              who, slow.rpcs, r->n_spent, report_seconds(REPORT_OFTEN_NS),
              report_slow_in_all(&slow, time), 100 * MIN(share, 1));
+    report_tell_kernel(r, &slow, cause);
     snprintf(cause->against, sizeof(cause->against),
              "none spent a second there: its disks may be that slow, or be asked for that much");
 }

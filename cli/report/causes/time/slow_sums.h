@@ -38,4 +38,9 @@ struct report_slow_sum report_slow_sum(const struct report *r, report_slow_of *o
 /* paused.c: an end stood still, or the way, with nothing sent again; adds when to *still. */
 void causes_of_pauses(struct report *r, struct report_periods *still);
 
+/* kernel_told.c: a sentence on where the time of that server went, if its trace was given and says
+ * so. */
+void report_tell_kernel(const struct report *r, const struct report_slow *slow,
+                        struct report_cause *cause);
+
 #endif
