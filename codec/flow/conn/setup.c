@@ -337,6 +337,14 @@ static bool accepted_again(const struct flow_conn *conn, const struct rpcrdma_op
     return conn && conn->has_comm_id[1] && conn->comm_id[1] == op->connect->local_comm_id;
 }
 
+/* Captured at another place than the REP before it: 0 is none that is known. */
+static bool elsewhere(const struct flow_conns *conns, const struct flow_conn *conn)
+{
+    uint8_t tap = conns->context->tap;
+
+    return tap != 0 && conn->accepted_tap != 0 && tap != conn->accepted_tap;
+}
+
 /* The REP once more, long after the RTU: its sender, which takes no message until then, has not got
  * it. Just after it, or where another place is known, it is a copy from a second place of capture.
  */
@@ -345,7 +353,7 @@ static void note_accepted_again(const struct flow_conns *conns, struct flow_conn
 {
     struct rpcrdma_life *life = &conn->pub.life;
 
-    if (replayed(op) || conns->context->tap != conn->accepted_tap || !conn->pub.established ||
+    if (replayed(op) || elsewhere(conns, conn) || !conn->pub.established ||
         op->time_ns - life->established_ns < (int64_t)COPY_NS)
         return;
     life->accepted_again++;

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of connections that take long to be set up, and of what an end did not take although it arrived."""
 import json
+import os
 import struct
 import unittest
 
 from conversation import ConversationTest, pass_by
 import cm
+import pcap
 import roce
 import rule_talk
 import rules_nfs4
@@ -50,6 +52,26 @@ class SetUp(ConversationTest):
             self.assertEqual((rpc['stalled_by'], rpc['stalled_ns'] // SECOND, rpc['phases']['server_waiting_ns'] // SECOND), ('set_up', 16, 16))
             self.assertIn(' (no RTU yet 16003.035)', self.run_command('trace', '--frame', '4', self.path))
             self.assertIn('before the server knew that connections were set up', ' '.join(self.run_command('report', self.path).split()))
+
+    def test_rtu_lost_in_two_files(self):
+        """A capture that is cut anywhere in that time says the same: the second file is no second place of capture."""
+        def talk(c, _):
+            c.begin()
+            xid = c.call(rule_talk.NULL)
+            for _ in range(4):
+                again(c, 1, 4 * SECOND)
+                again(c, 2, MS)
+            c.reply(xid)
+            c.null()
+            c.talk.disconnect()
+        whole = self.report(talk)
+        packets, linktype = pcap.read(self.path)
+        parts = [os.path.join(self.folder, name) for name in ('1.pcap', '2.pcap')]
+        for at in range(1, 14):
+            pcap.write(parts[0], packets[:at], linktype)
+            pcap.write(parts[1], packets[at:], linktype)
+            for order in (parts, parts[::-1]):
+                self.assertEqual(json.loads(self.run_command('report', '--json', *order)), whole, at)
 
     def test_rtu_never_there(self):
         """The client gives up. No Call reached the server's program, though its adapter acknowledged it."""
