@@ -16,6 +16,9 @@ enum {
 };
 #define STORM_NS INT64_C(30000000000)
 #define SILENT_NS INT64_C(1000000000)
+/* An attempt that was repeated, and that the next one follows: no copy of a request comes so late.
+ */
+#define REPEATED_NS INT64_C(100000000)
 /* So long after its last Call a client may have closed a connection as idle: Linux waits for 5
  * minutes. */
 #define IDLE_NS INT64_C(290000000000)
@@ -102,7 +105,7 @@ static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *sin
         life->down_since_ns != 0)
         *since_ns = life->down_since_ns; /* it was an attempt to come back */
     if (!ended)
-        return now - *since_ns > SILENT_NS;
+        return now - *since_ns > (attempt ? REPEATED_NS : SILENT_NS);
     if (life->ended == RPCRDMA_ENDED_DISCONNECTED || life->ended == RPCRDMA_ENDED_CLOSED)
         return (client_end(pub) >= 0 && life->ended_by != client_end(pub) &&
                 !closed_as_idle(pub)) ||
@@ -179,12 +182,19 @@ static void storm(struct rpcrdma_flow *flow, const struct flow_conn *conn)
                                           .arg = {recent, STORM_NS / 1000000000}});
 }
 
+/* It was there, and is no attempt. */
+static bool was_there(const struct rpcrdma_connection *pub)
+{
+    return pub->life.established_frame != 0 || pub->messages > 0;
+}
+
 /* Of several that were lost it takes the place of the one that was so last: another one may only be
- * waiting for its server. */
+ * waiting for its server. Of none, if another one was there since, and was closed in order: that
+ * the hosts had none is long past, and `look_for_xid` finds out whether the mount goes on. */
 static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
-    int64_t now = flow->context.time_ns, latest_ns = 0;
+    int64_t now = flow->context.time_ns, latest_ns = 0, closed_ns = INT64_MIN;
     struct flow_earlier e = flow_earlier(flow, conn);
     struct rpcrdma_connection *was, *latest = NULL;
 
@@ -196,14 +206,18 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
             continue;
         if (e.conn)
             flow_life_end(flow, e.conn);
-        if (!lost(was, now, &since_ns))
+        if (!lost(was, now, &since_ns)) {
+            if (was->life.ended != RPCRDMA_ENDED_NOT && was_there(was) &&
+                was->first_time_ns > closed_ns)
+                closed_ns = was->first_time_ns;
             continue;
+        }
         if (was->life.next == 0 && !single_message(was) && (!latest || since_ns > latest_ns)) {
             latest = was;
             latest_ns = since_ns;
         }
     }
-    if (latest && pub->life.previous == 0)
+    if (latest && latest_ns > closed_ns && pub->life.previous == 0)
         replace(pub, latest, latest_ns);
     storm(flow, conn);
 }
@@ -266,6 +280,7 @@ static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
     struct flow_earlier e = flow_earlier(flow, conn);
     struct rpcrdma_connection *was;
     bool set_up = life->requests > 0, idle;
+    int64_t since_ns;
 
     while ((was = flow_earlier_one(&e))) {
         bool ended =
@@ -293,6 +308,9 @@ static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
             /* nothing was outstanding on it, or it was lost: `look` */
             idle = pub->first_time_ns - was->life.last_call_ns > IDLE_NS;
             replace(pub, was, idle ? 0 : was->life.last_call_ns);
+            down(life);
+        } else if (lost(was, pub->first_time_ns, &since_ns)) {
+            replace(pub, was, since_ns); /* another mount came and went meanwhile */
             down(life);
         }
         return;
