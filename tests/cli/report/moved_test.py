@@ -134,6 +134,42 @@ class Moved(ConversationTest):
         self.assertIn('Connection 1 failed. The server stopped answering', cause['text'])
         self.assertIn('1 Call had no Reply. Then 2 attempts to connect were refused, by another host most likely. Requests for connection '
                       '2 went to the Ethernet address 02:00:00:00:00:99, for connection 1 to ', cause['text'])
+        refused = causes['connection-refused']
+        self.assertIn('went to the Ethernet address 02:00:00:00:00:99, for connection 1 to ', refused['text'])
+        self.assertEqual((refused['confidence'], refused['against']),
+                         ('medium', "another host, which has the server's IP address, may have refused them"))
+
+    def test_back_at_the_server(self):
+        """The client closes a connection that the server does not answer, another host refuses the next ones, and then the server
+        accepts one, for another mount."""
+        for elsewhere in (True, False):
+            def talk(c, _, elsewhere=elsewhere):
+                c.null()
+                c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                c.packets.pop()
+                for _ in range(6):
+                    c.clock.now += 2 * SECOND
+                    c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
+                c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+                begin = len(c.packets)
+                for number in (2, 3):
+                    attempt(c, number)
+                if elsewhere:
+                    c.packets[begin:] = [one._replace(data=OTHER + one.data[6:]) if roce_source(one) == rule_talk.CLIENT else one
+                                         for one in c.packets[begin:]]
+                one = c.beside(4)
+                one.xid = c.xid + 100000
+                one.null()
+                one.null()
+                one.talk.disconnect()
+            causes = {one['cause']: one for one in self.report(talk)['causes']}
+            self.assertEqual('server-restarted' in causes, not elsewhere, causes)
+            if elsewhere:
+                text = causes['connection-failed']['text']
+                self.assertIn('Connection 1 failed: after ', text)
+                self.assertIn(' the client opened connection 4 in its place. Meanwhile connections were refused, by another host most '
+                              'likely.', text)
+                self.assertIn('Requests for connection 2 went to the Ethernet address 02:00:00:00:00:99, for connection 1 to ', text)
 
 
 class Claimed(ConversationTest):

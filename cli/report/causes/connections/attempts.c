@@ -8,6 +8,7 @@
 #include "common/times.h"
 #include "out/address.h"
 #include "report/causes/causes.h"
+#include "report/causes/connections/restarted.h"
 #include "report/collect/attempts.h"
 
 enum { SERVICE_ID = 8, CONSUMER = 28 }; /* reasons of REJ */
@@ -112,6 +113,20 @@ static void tell_against(const struct report_tries *tries, uint32_t open,
                  "it was tried once: the client may take another port, or TCP");
 }
 
+/* Another host may have refused them, in the server's name. */
+static void tell_elsewhere(const struct report *r, struct report_cause *cause)
+{
+    const struct report_connection *was = cause->of ? report_before(r, cause->of).was : NULL;
+
+    if (!report_moved(was, cause->of))
+        return;
+    report_tell_moved(cause, was, cause->of);
+    cause->confidence = CONFIDENCE_MEDIUM;
+    if (!cause->against[0])
+        snprintf(cause->against, sizeof(cause->against),
+                 "another host, which has the server's IP address, may have refused them");
+}
+
 /* Of several each is told by its hosts. */
 static void connection_refused(struct report *r, GList *all, const struct report_tries *tries,
                                bool several)
@@ -152,6 +167,7 @@ static void connection_refused(struct report *r, GList *all, const struct report
              "The server%s refused %s%s to connect%s (%s), and %s.", server, tried, client, within,
              reason, since);
     tell_against(tries, open, cause);
+    tell_elsewhere(r, cause);
 }
 
 /* Of one server's port. */

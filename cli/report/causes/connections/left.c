@@ -2,6 +2,7 @@
 /* A connection took the place of another one a second or more later, and no Call was seen on both.
  */
 #include "report/causes/connections/life.h"
+#include "report/causes/connections/restarted.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -118,6 +119,8 @@ static const char *reason(const struct report_connection *was, const struct repo
     if (ended_in_order(was, c, tried))
         return " The server had ended the first, with nothing under way, and accepted the next one "
                "at once: the path was not down.";
+    if (tried->elsewhere)
+        return " Meanwhile connections were refused, by another host most likely.";
     if (others[0])
         return "";
     if (tried->n == 0 && report_forgotten(was, c))
@@ -175,7 +178,9 @@ static void add_left(struct report *r, const struct report_connection *c,
     const struct rpcrdma_life *life = &c->pub.life;
     int64_t until_ns = time_plus(life->down_since_ns, life->down_ns);
     /* which was, even if it is not kept */
-    uint32_t left = tried->first ? tried->first->pub.life.previous : life->previous;
+    uint32_t left = tried->elsewhere ? tried->before->pub.number
+                    : tried->first   ? tried->first->pub.life.previous
+                                     : life->previous;
     char others[REPORT_BESIDE_ROOM] = "";
     struct report_beside by =
         report_look_beside(r, c, report_numbered(r, left), life->down_since_ns, until_ns, others);
@@ -192,6 +197,8 @@ static void add_left(struct report *r, const struct report_connection *c,
         tell_left(r, c, tried, left, &by, others, cause);
     else
         tell_late_set_up(c, tried, others, cause);
+    if (tried->elsewhere)
+        report_tell_moved(cause, tried->before, tried->elsewhere);
     snprintf(cause->against, sizeof(cause->against),
              told_by_calls(tried->before, c)
                  ? "no Call was seen on both; neither the end of the one nor the set-up of the "
@@ -227,12 +234,18 @@ void causes_of_left(struct report *r, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     const struct report_restart restart = stale_answers(c);
+    struct report_before before;
     struct report_tried tried;
 
     if (seen_on_both(r, c) || !life->has_down || life->down_ns < SECOND || before_failed(r, c) ||
         report_server_was_down(r, c))
         return;
     tried = report_look_attempts(r, report_numbered(r, life->previous));
+    before = report_before(r, c);
+    if (before.elsewhere) {
+        tried.elsewhere = before.elsewhere;
+        tried.before = before.was;
+    }
     if (told_otherwise(r, c, &tried, &restart) ||
         (tried.n == 0 && tried.before && causes_of_stopped_client(r, tried.before, c)))
         return;

@@ -72,6 +72,8 @@ struct report_tried {
     const struct report_connection *before; /* the connection before them; NULL: it is not kept */
     uint64_t n;
     bool heard; /* false: the server answered, and the client asked again */
+    /* another host refused others of them, the first of which this is; NULL: none did */
+    const struct report_connection *elsewhere;
 };
 /* Nothing answered it, as `connection_unanswered`; or its REQ passed once, and nothing answered for
  * longer than a client waits until it asks again (Linux: 4 s): the next ones came nowhere. */

@@ -42,9 +42,16 @@ static bool went_on_elsewhere(const struct report *r, const struct report_connec
     return report_resent_on(r, c, SECOND) != NULL;
 }
 
+/* Its set-up is under way, or the capture ended meanwhile. */
+static bool being_set_up(const struct rpcrdma_connection *c)
+{
+    return c->life.requests > 0 && c->life.established_frame == 0 && c->messages == 0;
+}
+
 static bool was_in_vain(const struct report *r, const struct report_connection *c)
 {
-    return c && (report_attempt_unanswered(r, c) || report_refused(&c->pub));
+    return c && (report_attempt_unanswered(r, c) || report_refused(&c->pub) ||
+                 (c->pub.life.next == 0 && being_set_up(&c->pub)));
 }
 
 /* Another connection took its place, which attempts that nothing answered, or that were refused,

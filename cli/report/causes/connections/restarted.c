@@ -238,18 +238,30 @@ static bool client_was_silent(const struct report_connection *was)
     return connection_silent(&was->pub, 1 - report_server_end(&was->pub), &ns);
 }
 
+static const struct report_connection *previous(const struct report *r,
+                                                const struct report_connection *c)
+{
+    return report_numbered(r, c->pub.life.previous);
+}
+
 struct report_before report_before(const struct report *r, const struct report_connection *c)
 {
-    struct report_before before = {.was = report_numbered(r, c->pub.life.previous)};
+    struct report_before before = {.was = previous(r, c)};
 
-    while (before.was && (report_refused(&before.was->pub) || answer_not_captured(before.was))) {
-        uint64_t n = 1 + before.was->attempts_between;
+    while (before.was && (report_refused(&before.was->pub) || answer_not_captured(before.was)))
+        before.was = previous(r, before.was);
+    for (const struct report_connection *one = previous(r, c); one != before.was;
+         one = previous(r, one)) {
+        uint64_t n = 1 + one->attempts_between;
 
-        if (report_nothing_listened(&before.was->pub))
-            before.refused += n;
-        else if (!report_refused(&before.was->pub))
+        if (report_nothing_listened(&one->pub)) {
+            if (report_moved(before.was, one) && report_moved(one, c))
+                before.elsewhere = one;
+            else
+                before.refused += n;
+        } else if (!report_refused(&one->pub)) {
             before.unseen += n;
-        before.was = report_numbered(r, before.was->pub.life.previous);
+        }
     }
     return before;
 }

@@ -32,7 +32,10 @@ bool report_restart_shown(struct report *r, const struct report_connection *c,
 /* The attempts to connect between a connection and the last one before it that was set up. */
 struct report_before {
     const struct report_connection *was; /* that one; NULL: there is none, or it is not kept */
-    uint64_t refused, unseen;            /* unseen: what the server answered was not captured */
+    /* or another host refused this one, the first of such: requests went there, and neither for
+     * `was` nor for the connection itself. NULL: none did */
+    const struct report_connection *elsewhere;
+    uint64_t refused, unseen; /* unseen: what the server answered was not captured */
 };
 struct report_before report_before(const struct report *r, const struct report_connection *c);
 
