@@ -218,6 +218,9 @@ struct rpcrdma_path {
     int64_t restart_ns;
     uint64_t restart_frame;
     uint32_t restart_missing;
+    /* its sender counts IP IDs, which distinguish what it sends again from a copy; else only times
+     * do */
+    bool ids_tell;
     /* TCP: new data came behind a second or more of none, once or more, and each time IP IDs show
      * that its sender sent nothing meanwhile: nothing that was lost before it came here */
     bool pauses_counted;

@@ -427,6 +427,7 @@ const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d,
     path->dscp = d->followed ? delivery_extra(d)->dscps | UINT64_C(1) << d->dscp : 0;
     path->largest_payload = d->largest_payload;
     path->acknowledged = d->acknowledged;
+    path->ids_tell = origin_counts(d);
     path->pauses_counted = d->pause_counted && !d->pause_uncounted;
     path->pauses_timed = d->pause_timed && !d->pause_untimed;
     path->refused_for_good = flow_delivery_not_ready(d);

@@ -207,5 +207,32 @@ class TakenLate(ConversationTest):
         self.assertEqual(self.causes(0, goes_on=False), ['lost-to-client'])
 
 
+class Copies(ConversationTest):
+    def test_much_sent_again(self):
+        """Two Calls pass twice within a moment, and many are sent again after a second. Without IP IDs these two may be of those."""
+        for losses, counted in ((0, False), (40, False), (40, True)):
+            def talk(c, _, losses=losses, counted=counted):
+                c.begin()
+                for number in range(60):
+                    at = len(c.packets)
+                    xid = c.call(rule_talk.NULL)
+                    acks = [c.packets.pop() for _ in c.packets[at + 1:]]
+                    if number < losses or number >= 58:
+                        c.clock.now += SECOND if number < losses else MS // 100
+                        c.packets.append(c.packets[at]._replace(time_ns=c.clock.tick()))
+                    c.packets += [one._replace(time_ns=c.clock.tick()) for one in acks]
+                    c.reply(xid)
+                number = 0
+                for at, one in enumerate(c.packets):
+                    before = c.packets[at - 1]
+                    copy = at > 0 and one.data[26:-4] == before.data[26:-4] and one.time_ns - before.time_ns < MS
+                    number += counted and not copy
+                    header = one.data[14:18] + struct.pack('>H', number) + one.data[20:24] + bytes(2) + one.data[26:34]
+                    header = header[:10] + struct.pack('>H', roce.checksum(header)) + header[12:]
+                    c.packets[at] = one._replace(data=roce.with_icrc(one.data[:14] + header + one.data[34:]))
+            causes = [one['cause'] for one in self.report(talk)['causes']]
+            self.assertEqual('duplicated' in causes, losses == 0 or counted, (losses, counted, causes))
+
+
 if __name__ == '__main__':
     unittest.main()

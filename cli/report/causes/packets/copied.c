@@ -21,11 +21,20 @@ static int twice_to(const struct report_connection *c)
     return -1;
 }
 
+/* Where no IP IDs tell them from what was sent again, of which there is much more, they are of
+ * that: packets that a sender goes back to come soon after the first ones. */
+static uint64_t copies_to(const struct rpcrdma_path *path)
+{
+    enum { TENTH = 10 };
+
+    return path->ids_tell || path->duplicated * TENTH >= path->retransmitted ? path->duplicated : 0;
+}
+
 uint64_t causes_of_copies(struct report *r, const struct report_connection *c)
 {
     enum { FEW = 10 };
     uint64_t packets = c->path[0].packets + c->path[1].packets;
-    uint64_t copies = c->path[0].duplicated + c->path[1].duplicated;
+    uint64_t copies = copies_to(&c->path[0]) + copies_to(&c->path[1]);
     struct report_cause *cause;
     int end = twice_to(c);
 
