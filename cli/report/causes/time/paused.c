@@ -39,22 +39,20 @@ static struct report_slow late_acks_of(const struct report *r, const struct repo
     return (struct report_slow){0};
 }
 
-static void late_acks(struct report *r, bool server, struct report_periods *still)
+static void late_acks(struct report *r, const struct report_slow *slow, bool server,
+                      struct report_periods *still)
 {
-    const struct report_slow slow = report_slow_sum(r, late_acks_of, server).all;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[REPORT_IN_ALL];
 
-    if (slow.rpcs == 0)
-        return;
-    cause = add_stalled(r, &slow, server, still, who);
+    cause = add_stalled(r, slow, server, still, who);
     snprintf(cause->text, sizeof(cause->text),
              "An end stood still, or the way: the %s%s was slow to acknowledge %s. %s%" PRIu64
              " RPC%s of %.3g s or more waited %s for that, with nothing sent again.",
              server ? "server" : "client", who, server ? "Calls" : "Replies", report_at_least(r),
-             slow.rpcs, plural(slow.rpcs), report_seconds(MAX(r->slow_ns, SECOND)),
-             report_slow_in_all(&slow, time));
-    if (slow.ns / (int64_t)slow.rpcs >= REPORT_RESEND_NS)
+             slow->rpcs, plural(slow->rpcs), report_seconds(MAX(r->slow_ns, SECOND)),
+             report_slow_in_all(slow, time));
+    if (slow->ns / (int64_t)slow->rpcs >= REPORT_RESEND_NS)
         snprintf(cause->against, sizeof(cause->against),
                  "the %s, whose timer should have ended long before, may be what stood still, or "
                  "the host that captured; or the way did (PAUSE frames)",
@@ -113,16 +111,13 @@ static const char *without_room(const struct report *r, const struct report_slow
 
 /* Data stood still, or trickled, and nothing was sent again for it: which end, or whether the way
  * did, only a window of TCP's shows. */
-static void paused(struct report *r, struct report_periods *still)
+static void paused(struct report *r, const struct report_slow *slow, struct report_periods *still)
 {
-    const struct report_slow slow = report_slow_sum(r, paused_of, true).all;
-    const char *end = without_room(r, &slow);
+    const char *end = without_room(r, slow);
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[REPORT_IN_ALL];
 
-    if (slow.rpcs == 0)
-        return;
-    cause = add_stalled(r, &slow, true, still, who);
+    cause = add_stalled(r, slow, true, still, who);
     if (end)
         cause->confidence = CONFIDENCE_HIGH;
     snprintf(cause->text, sizeof(cause->text),
@@ -130,9 +125,9 @@ static void paused(struct report *r, struct report_periods *still)
              " RPC%s of %.3g s or more took %s from the first to the last packet of their "
              "RDMA, at less than 1 MB/s, with nothing sent again. %s",
              end ? "The " : "An end, or the way,", end ? end : " stood still, or was slow,",
-             end ? " had no room (TCP's window was 0)" : "", report_at_least(r), slow.rpcs,
-             plural(slow.rpcs), report_seconds(MAX(r->slow_ns, SECOND)),
-             report_slow_in_all(&slow, time),
+             end ? " had no room (TCP's window was 0)" : "", report_at_least(r), slow->rpcs,
+             plural(slow->rpcs), report_seconds(MAX(r->slow_ns, SECOND)),
+             report_slow_in_all(slow, time),
              end ? "It did not take what had come." : "Which end it was does not show.");
     if (!end)
         snprintf(cause->against, sizeof(cause->against),
@@ -153,23 +148,21 @@ static struct report_slow sending_of(const struct report *r, const struct report
 }
 
 /* An end paused between the packets of its messages, and nothing was sent again for them. */
-static void paused_sending(struct report *r, bool server, struct report_periods *still)
+static void paused_sending(struct report *r, const struct report_slow *slow, bool server,
+                           struct report_periods *still)
 {
-    const struct report_slow slow = report_slow_sum(r, sending_of, server).all;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[REPORT_IN_ALL];
 
-    if (slow.rpcs == 0)
-        return;
-    cause = add_stalled(r, &slow, server, still, who);
+    cause = add_stalled(r, slow, server, still, who);
     snprintf(
         cause->text, sizeof(cause->text),
         "An end stood still, or the way: the %s%s paused within its %s. %s%" PRIu64
         " RPC%s of %.3g s or more waited %s from the first to the last packet of such a message, "
         "with nothing sent again.",
         server ? "server" : "client", who, server ? "Replies" : "Calls", report_at_least(r),
-        slow.rpcs, plural(slow.rpcs), report_seconds(MAX(r->slow_ns, SECOND)),
-        report_slow_in_all(&slow, time));
+        slow->rpcs, plural(slow->rpcs), report_seconds(MAX(r->slow_ns, SECOND)),
+        report_slow_in_all(slow, time));
     snprintf(cause->against, sizeof(cause->against),
              "the way may have stood still (PAUSE frames), or the host that captured%s",
              cause->of && cause->of->pub.carrier == RPCRDMA_CARRIER_IWARP
@@ -179,9 +172,17 @@ static void paused_sending(struct report *r, bool server, struct report_periods 
 
 void causes_of_pauses(struct report *r, struct report_periods *still)
 {
+    struct report_slow_sums sums;
+
     for (int server = 1; server >= 0; server--) {
-        late_acks(r, server, still);
-        paused_sending(r, server, still);
+        sums = report_slow_sums(r, late_acks_of, server);
+        for (unsigned i = 0; i < sums.n; i++)
+            late_acks(r, &sums.of[i].all, server, still);
+        sums = report_slow_sums(r, sending_of, server);
+        for (unsigned i = 0; i < sums.n; i++)
+            paused_sending(r, &sums.of[i].all, server, still);
     }
-    paused(r, still);
+    sums = report_slow_sums(r, paused_of, true);
+    for (unsigned i = 0; i < sums.n; i++)
+        paused(r, &sums.of[i].all, still);
 }

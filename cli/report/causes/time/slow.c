@@ -38,7 +38,8 @@ static bool may_be_lost(const struct report *r, const struct report_slow *slow)
     bool few = slow->rpcs <= FEW;
 
     return slow->alone + (few ? slow->behind : 0) == slow->rpcs &&
-           (few || slow->rpcs * SHARE <= r->rpcs) && slow->ns / (int64_t)slow->rpcs < longest_ns;
+           (few || slow->rpcs * SHARE <= report_slow_of_rpcs(r, slow)) &&
+           slow->ns / (int64_t)slow->rpcs < longest_ns;
 }
 
 /* When half of these Calls and more arrived is not known. */
@@ -274,22 +275,19 @@ static struct report_slow undisturbed_reads_of(const struct report *r,
     return c->disturbed ? (struct report_slow){0} : reads_of(r, c, server);
 }
 
-static void slow_reads(struct report *r)
+static void slow_reads(struct report *r, const struct report_slow *slow)
 {
-    const struct report_slow slow = report_slow_sum(r, undisturbed_reads_of, false).all;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[REPORT_IN_ALL];
 
-    if (slow.rpcs == 0)
-        return;
-    cause = report_slow_cause(r, &slow, false, CONFIDENCE_MEDIUM, who);
+    cause = report_slow_cause(r, slow, false, CONFIDENCE_MEDIUM, who);
     snprintf(cause->text, sizeof(cause->text),
              "The client%s was slow to answer the server's RDMA Reads: %" PRIu64
              " RPC%s of %.3g s or "
              "more waited %s between a Read request and its first response, with "
              "nothing moving.",
-             who, slow.rpcs, plural(slow.rpcs), report_seconds(r->slow_ns),
-             report_slow_in_all(&slow, time));
+             who, slow->rpcs, plural(slow->rpcs), report_seconds(r->slow_ns),
+             report_slow_in_all(slow, time));
     snprintf(cause->against, sizeof(cause->against),
              "the way to the client may be long, or PAUSE frames may have stopped it: capture at "
              "the client, too");
@@ -303,36 +301,46 @@ static struct report_slow often_of(const struct report *r, const struct report_c
 }
 
 /* None is slow by itself, but many are for long, and they are what the server did most. */
-static void often_slow(struct report *r)
+static void often_slow(struct report *r, const struct report_slow *slow)
 {
     enum { LEAST = 20, SHARE = 10 };
-    const struct report_slow slow = report_slow_sum(r, often_of, true).all;
-    int64_t once_ns = report_periods_ns(&slow.periods);
-    double share = r->spent.server_ns > 0 ? (double)slow.ns / (double)r->spent.server_ns : 0;
+    uint64_t rpcs = MIN(report_slow_of_rpcs(r, slow), r->n_spent);
+    int64_t once_ns = report_periods_ns(&slow->periods);
+    double share = r->spent.server_ns > 0 ? (double)slow->ns / (double)r->spent.server_ns : 0;
     struct report_cause *cause;
     char who[ADDRESS_SIZE + 2], time[REPORT_IN_ALL];
 
-    if (slow.rpcs < LEAST || slow.rpcs * SHARE < r->n_spent || once_ns < REPORT_A_WHILE_NS ||
+    if (slow->rpcs < LEAST || slow->rpcs * SHARE < rpcs || once_ns < REPORT_A_WHILE_NS ||
         share < 0.5)
         return;
-    cause = report_slow_cause(r, &slow, true, CONFIDENCE_MEDIUM, who);
+    cause = report_slow_cause(r, slow, true, CONFIDENCE_MEDIUM, who);
     snprintf(cause->text, sizeof(cause->text),
              "The server%s was slow again and again: %" PRIu64 " of %" PRIu64
              " RPCs took %.3g s or more each, and %s, between the Call's arrival and the Reply, "
              "without RDMA: %.0f %% of what it took for all.",
-             who, slow.rpcs, r->n_spent, report_seconds(REPORT_OFTEN_NS),
-             report_slow_in_all(&slow, time), 100 * MIN(share, 1));
-    report_tell_kernel(r, &slow, cause);
+             who, slow->rpcs, rpcs, report_seconds(REPORT_OFTEN_NS), report_slow_in_all(slow, time),
+             100 * MIN(share, 1));
+    report_tell_kernel(r, slow, cause);
     snprintf(cause->against, sizeof(cause->against),
              "none spent a second there: its disks may be that slow, or be asked for that much");
 }
 
-/* Where what was lost makes servers look slow, too, only what that had no part in counts: and is
- * told with others', or by itself, if there is no more. */
-static void slow_servers(struct report *r, const struct report_periods *still, bool nothing_lost)
+static struct report_slow own_or_apart_of(const struct report *r, const struct report_connection *c,
+                                          bool server)
 {
-    struct report_slow own = report_slow_sum(r, own_of, true).all;
-    const struct report_slow_sum apart = report_slow_sum(r, server_slow_apart, true);
+    struct report_slow all = own_of(r, c, server), apart = server_slow_apart(r, c, server);
+
+    report_slow_add(&all, &apart);
+    return all;
+}
+
+/* Where what was lost makes a server look slow, too, only what that had no part in counts: and is
+ * told with others', or by itself, if there is no more. */
+static void slow_server(struct report *r, const struct rpcrdma_address *host,
+                        const struct report_periods *still, bool nothing_lost)
+{
+    struct report_slow own = report_slow_sum(r, own_of, true, host).all;
+    const struct report_slow_sum apart = report_slow_sum(r, server_slow_apart, true, host);
 
     if (own.rpcs == 0) {
         slow_server_too(r, &apart, still);
@@ -347,17 +355,24 @@ void causes_of_slow_ends(struct report *r)
     struct report_periods still = {0};
     const struct report_flaws flaws = report_flaws(r);
     bool nothing_lost = r->n_causes == 0 && flaws.known && flaws.retransmitted + flaws.lost == 0;
-    struct report_slow reads, callbacks;
+    struct report_slow_sums servers, clients;
+    struct report_slow reads;
 
     report_mark_disturbed(r);
     causes_of_pauses(r, &still);
-    reads = report_slow_sum(r, reads_of, false).all;
+    reads = report_slow_sum(r, reads_of, false, NULL).all;
     report_periods_add(&still, &reads.periods);
-    slow_servers(r, &still, nothing_lost);
-    callbacks = report_slow_sum(r, own_of, false).all;
-    slow_end(r, CAUSE_CLIENT, &callbacks, &still, nothing_lost);
-    slow_reads(r);
+    servers = report_slow_sums(r, own_or_apart_of, true);
+    for (unsigned i = 0; i < servers.n; i++)
+        slow_server(r, servers.of[i].host, &still, nothing_lost);
+    clients = report_slow_sums(r, own_of, false);
+    for (unsigned i = 0; i < clients.n; i++)
+        slow_end(r, CAUSE_CLIENT, &clients.of[i].all, &still, nothing_lost);
+    clients = report_slow_sums(r, undisturbed_reads_of, false);
+    for (unsigned i = 0; i < clients.n; i++)
+        slow_reads(r, &clients.of[i].all);
     report_mark_disturbed(r); /* by one of these, too */
-    if (!r->slow_told)
-        often_slow(r);
+    servers = report_slow_sums(r, often_of, true);
+    for (unsigned i = 0; i < servers.n && !r->slow_told; i++)
+        often_slow(r, &servers.of[i].all);
 }

@@ -32,11 +32,21 @@ struct report_cause *report_slow_cause(struct report *r, const struct report_slo
     cause->in_idle = !slow->several_idle && slow->idle_ns > slow->ns / 2;
     cause->frame = slow->frame;
     who[0] = '\0';
-    if (!slow->several_ends && one_of_several(r, &slow->end, server)) {
+    if (slow->several_ends) {
+        snprintf(who, ADDRESS_SIZE + 2, " (several of them)");
+    } else if (one_of_several(r, &slow->end, server)) {
         who[0] = ' ';
         who[1 + address_or_name(&slow->end, who + 1)] = '\0';
     }
     return cause;
+}
+
+uint64_t report_slow_of_rpcs(const struct report *r, const struct report_slow *slow)
+{
+    for (unsigned i = 0; i < r->n_servers && !slow->several_ends; i++)
+        if (memcmp(&r->servers[i].address, &slow->end, sizeof(slow->end)) == 0)
+            return r->servers[i].rpcs;
+    return r->rpcs;
 }
 
 const char *report_slow_in_all(const struct report_slow *slow, char text[REPORT_IN_ALL])
@@ -90,19 +100,68 @@ bool report_losses_explain(const struct report_connection *c, const struct repor
            slow->ns / (int64_t)slow->rpcs < longest_loss(c, towards);
 }
 
-struct report_slow_sum report_slow_sum(const struct report *r, report_slow_of *of, bool server)
+static void add(struct report_slow_sum *sum, const struct report_connection *c,
+                const struct report_slow *own)
 {
-    struct report_slow_sum sum = {0};
+    report_slow_add(&sum->all, own);
+    sum->resent |= own->rpcs > 0 && !own->nothing_sent &&
+                   (sent_again_for_loss(&c->path[0]) || sent_again_for_loss(&c->path[1]));
+}
+
+/* The host's, or a new one. NULL: there are too many. */
+static struct report_slow_sum *sum_of(struct report_slow_sums *sums,
+                                      const struct rpcrdma_address *host)
+{
+    for (unsigned i = 0; i < sums->n; i++)
+        if (memcmp(sums->of[i].host, host, sizeof(*host)) == 0)
+            return &sums->of[i];
+    if (sums->n == REPORT_FEW)
+        return NULL;
+    sums->of[sums->n] = (struct report_slow_sum){.host = host};
+    return &sums->of[sums->n++];
+}
+
+static bool is_of(const struct report_connection *c, bool server,
+                  const struct rpcrdma_address *host)
+{
+    return !host || memcmp(report_host(&c->pub, server), host, sizeof(*host)) == 0;
+}
+
+struct report_slow_sum report_slow_sum(const struct report *r, report_slow_of *of, bool server,
+                                       const struct rpcrdma_address *host)
+{
+    struct report_slow_sum sum = {.host = host};
     GList *all = report_connections(r);
 
     for (GList *one = all; one; one = one->next) {
-        const struct report_connection *c = one->data;
-        const struct report_slow own = of(r, c, server);
+        struct report_slow own = {0};
 
-        report_slow_add(&sum.all, &own);
-        sum.resent |= own.rpcs > 0 && !own.nothing_sent &&
-                      (sent_again_for_loss(&c->path[0]) || sent_again_for_loss(&c->path[1]));
+        if (is_of(one->data, server, host))
+            own = of(r, one->data, server);
+        add(&sum, one->data, &own);
     }
     g_list_free(all);
     return sum;
+}
+
+struct report_slow_sums report_slow_sums(const struct report *r, report_slow_of *of, bool server)
+{
+    struct report_slow_sums sums = {0};
+    GList *all = report_connections(r);
+    bool many = false;
+
+    for (GList *one = all; one && !many; one = one->next) {
+        const struct report_connection *c = one->data;
+        const struct report_slow own = of(r, c, server);
+        struct report_slow_sum *sum =
+            own.rpcs > 0 ? sum_of(&sums, report_host(&c->pub, server)) : NULL;
+
+        many = own.rpcs > 0 && !sum;
+        if (sum)
+            add(sum, c, &own);
+    }
+    g_list_free(all);
+    if (many)
+        sums = (struct report_slow_sums){.n = 1, .of = {report_slow_sum(r, of, server, NULL)}};
+    return sums;
 }

@@ -11,7 +11,8 @@
 
 enum { REPORT_IN_ALL = 96 };
 
-/* Adds the cause; *who: " 192.0.2.1", where that says more than which end it is. */
+/* Adds the cause; *who: " 192.0.2.1", where that says more than which end it is; or that there are
+ * several. */
 struct report_cause *report_slow_cause(struct report *r, const struct report_slow *slow,
                                        bool server, enum report_confidence confidence,
                                        char who[ADDRESS_SIZE + 2]);
@@ -29,11 +30,25 @@ typedef struct report_slow report_slow_of(const struct report *r, const struct r
                                           bool server);
 
 struct report_slow_sum {
+    const struct rpcrdma_address *host; /* that end; NULL: it is of several */
     struct report_slow all;
     bool resent; /* packets, on one of these connections, as others may have been lost */
 };
 
-struct report_slow_sum report_slow_sum(const struct report *r, report_slow_of *of, bool server);
+/* Of all connections of that host. NULL: of any. */
+struct report_slow_sum report_slow_sum(const struct report *r, report_slow_of *of, bool server,
+                                       const struct rpcrdma_address *host);
+
+/* What is told by itself: one of each host that is that end; of more than three, one of all. */
+struct report_slow_sums {
+    unsigned n;
+    struct report_slow_sum of[REPORT_FEW];
+};
+
+struct report_slow_sums report_slow_sums(const struct report *r, report_slow_of *of, bool server);
+
+/* How many RPCs were captured of what that is a sum of: of the server, or of all. */
+uint64_t report_slow_of_rpcs(const struct report *r, const struct report_slow *slow);
 
 /* paused.c: an end stood still, or the way, with nothing sent again; adds when to *still. */
 void causes_of_pauses(struct report *r, struct report_periods *still);
