@@ -224,7 +224,10 @@ bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_se
     dir = flow_direction_find(flow->streams, &op);
     if (dir && dir->conn && flow_conn_behind_reset(dir->conn, segment) &&
         (!dir->delivery || flow_delivery_goes_on(dir->delivery, segment->seq))) {
-        flow_conn_deny_reset(dir->conn, 1 - dir->index, segment);
+        back = flow_conn_direction(dir->conn, 1 - dir->index);
+        if (!dir->delivery ||
+            flow_delivery_is_new(dir->delivery, back ? back->delivery : NULL, segment))
+            flow_conn_deny_reset(dir->conn, 1 - dir->index, segment);
         return !context->memory.failed;
     }
     /* the ports are used again: nothing of this is the connection's that had them */

@@ -168,6 +168,10 @@ bool flow_delivery_comes_again(const struct flow_delivery *d, bool psn, uint32_t
 
 /* TCP: this sequence number is near what was sent last, if anything was. */
 bool flow_delivery_goes_on(const struct flow_delivery *d, uint32_t seq);
+/* It is none of those that passed before, captured once more: it has bytes that had not passed, or
+ * acknowledges such (back: the other direction, or NULL), or was sent again, as its IP ID shows. */
+bool flow_delivery_is_new(const struct flow_delivery *d, const struct flow_delivery *back,
+                          const struct rpcrdma_tcp_segment *segment);
 /* TCP: it was sent again and then acknowledged, and its receiver may say next that the first
  * transmission had arrived. */
 bool flow_delivery_may_be_first(const struct flow_delivery *d, uint32_t last);

@@ -330,6 +330,19 @@ bool flow_delivery_goes_on(const struct flow_delivery *d, uint32_t seq)
     return !d->started || (beyond > -EARLY && beyond < EARLY);
 }
 
+bool flow_delivery_is_new(const struct flow_delivery *d, const struct flow_delivery *back,
+                          const struct rpcrdma_tcp_segment *segment)
+{
+    bool acks = segment->has_ack && back && back->started &&
+                position_of_seq(back, segment->ack) > back->through;
+
+    if (!d->started || acks)
+        return true;
+    return segment->len > 0 &&
+           (!origin_counts(d) || (int16_t)(uint16_t)(segment->ip_id - d->id) > 0 ||
+            position_of_seq(d, segment->seq) + segment->len > d->next);
+}
+
 bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
                            struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment)
 {

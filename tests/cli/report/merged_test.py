@@ -10,6 +10,7 @@ import pcap
 import roce
 
 SECOND = 10**9
+RST, ACK = 4, 16
 
 
 def with_id(packet, number):
@@ -92,6 +93,18 @@ class Merged(CommandTest):
         packets = [without_id(one) for one in packets]
         cause, = self.report(packets, SECOND * 35 // 100)['causes']
         self.assertEqual((cause['cause'], cause['confidence']), ('captured-twice', 'high'))
+
+    def test_reset(self):
+        """A server that resets a connection sends nothing on it since: what passes later was captured at another place."""
+        packets, _ = pcap.read(capture('iwarp-nfs41-mini'))
+        fin, server_fin = packets[154], packets[156]
+        data = server_fin.data[:47] + bytes((ACK | RST,)) + server_fin.data[48:]
+        right, _ = roce.tcp_checksums(data[14:34], data[34:])
+        packets[154:158] = [fin._replace(data=data[:50] + right.to_bytes(2, 'big') + data[52:]), packets[155]]
+        for apart_ns in (0, 70 * SECOND):
+            causes = self.report(packets, apart_ns)['causes']
+            self.assertIn('"how":"rst"', self.run_command('connections', '--json', os.path.join(self.folder, 'merged.pcap')))
+            self.assertNotIn('firewall', str(causes), apart_ns)
 
     def test_id_past_0(self):
         """Identifications are counted on past 0, which says elsewhere that there is none."""
