@@ -68,6 +68,8 @@ void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
         flow_delivery_tap(dir->delivery, flow->context.tap);
     if (flow_stream_begins(dir, op->seq, &psn))
         flow_delivery_begins(dir->delivery, psn, op->seq);
+    if (RPCRDMA_SELDOM(!dir->paired) && op->kind != RPCRDMA_OP_WRITE)
+        flow_conn_asks_again(flow->conns, dir, op->seq);
     if (op->kind == RPCRDMA_OP_READ_REQUEST)
         packets = flow_read_packets(dir, op);
     if (RPCRDMA_SELDOM(dir->ends_silence))

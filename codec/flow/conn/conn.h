@@ -148,6 +148,9 @@ void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
 /* The same of a paired direction of RoCE or InfiniBand. */
 void flow_conn_answer(struct flow_conns *conns, const struct flow_direction *dir,
                       const struct rpcrdma_op *op);
+/* The packet of a direction that is not paired yet may have been sent again: what answers it may
+ * come as long after that as after the first. */
+void flow_conn_asks_again(struct flow_conns *conns, const struct flow_direction *dir, uint32_t seq);
 /* Is there a classified direction without peer between the same two hosts, that this one may be the
  * peer of? */
 bool flow_conn_pair_possible(const struct flow_conns *conns, const struct flow_direction *dir);

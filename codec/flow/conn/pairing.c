@@ -104,6 +104,16 @@ void conn_pair_request(struct flow_conns *conns, struct flow_direction *dir, uin
         note(conns, psn_key(&dir->path.src, &dir->path.dst, seq), dir, AWAIT_ANSWER, AWAIT_NS);
 }
 
+void flow_conn_asks_again(struct flow_conns *conns, const struct flow_direction *dir, uint32_t seq)
+{
+    struct conn_awaiting *at =
+        conns->awaiting ? find(conns, psn_key(&dir->path.src, &dir->path.dst, seq), INT64_MAX)
+                        : NULL;
+
+    if (at && at->id == dir->id)
+        at->time_ns = conns->context->time_ns;
+}
+
 /* It may answer requests of the direction that has this id: the next one will show it. */
 static void guess(struct flow_conns *conns, struct flow_direction *dir, uint64_t id,
                   const struct rpcrdma_op *op)

@@ -201,5 +201,33 @@ class ServerStoodStill(ConversationTest):
                 self.assertAlmostEqual(causes['slow-server']['cost_ns'], 4 * SECOND, delta=SECOND / 5)
 
 
+class Begun(ConversationTest):
+    def told(self, answers, set_up):
+        def talk(c, _):
+            c.begin()
+            begin = len(c.packets)
+            xid = c.call(rule_talk.NULL)
+            ack = c.packets.pop()
+            for _ in range(5):
+                c.clock.now += 23 * SECOND // 10
+                c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
+            c.clock.now += SECOND
+            c.packets += [ack._replace(time_ns=c.clock.tick()) for _ in range(answers)]
+            c.reply(xid)
+            for _ in range(5):
+                c.null()
+            if not set_up:
+                del c.packets[:begin]
+        return [(one['cause'], one['confidence'], one['cost_ns']) for one in self.report(talk)['causes']]
+
+    def test_capture_begins_then(self):
+        """What a capture shows first is a Call that is sent again and again: each of these is answered in the end, or the last two
+        are, or one is. What it says does not depend on whether the set-up is in it, though only the answers show whose they are."""
+        for answers, expected in ((6, {'stalled-end'}), (2, {'stalled-end', 'lost-to-server'}), (1, {'lost-to-server'})):
+            told = self.told(answers, False)
+            self.assertEqual({name for name, _, _ in told}, expected)
+            self.assertEqual(told, self.told(answers, True))
+
+
 if __name__ == '__main__':
     unittest.main()
