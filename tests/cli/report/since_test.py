@@ -75,6 +75,29 @@ class Since(ConversationTest):
             self.assertEqual(cause['cause'], 'connection-failed', asked)
             self.assertIn('Connection 1 failed. The server stopped answering', cause['text'])
 
+    def test_attempts_between(self):
+        """A server dies with a Call, the client closes the connection, asks for the next one in vain, and
+        gets one for another mount at last: that is one cause, which has the Call."""
+        for attempts in (0, 1, 2):
+            def talk(c, _, attempts=attempts):
+                c.null()
+                xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                c.packets.pop()
+                for _ in range(6):
+                    c.clock.now += 2 * SECOND
+                    c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
+                c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+                for number in range(attempts):
+                    lost = c.beside(2 + number).talk
+                    for _ in range(3):
+                        lost.datagram(lost.client, cm.req(lost.local_id, cm.IP_SERVICE | rule_talk.PORT, lost.client.qpn,
+                                                          lost.client.psn, c.client.address, c.server.address, b''))
+                        c.clock.now += 4 * SECOND
+                later(c, 9, xid)
+            cause, = self.report(talk)['causes']
+            self.assertEqual((cause['cause'], cause['rpcs']), ('connection-failed', 1), cause)
+            self.assertIn('1 Call on connection 1 was never answered: 12.0 s passed', cause['text'])
+
     def test_one_of_two(self):
         """Two connections are lost, and the client opens one in their place, as it needs no more, and closes it."""
         def talk(c, _):

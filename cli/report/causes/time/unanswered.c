@@ -276,13 +276,24 @@ static bool was_lost(const struct report_cause *one, const struct report_connect
            (one->id == CAUSE_CLIENT_RESTARTED && c->pub.life.ended == RPCRDMA_ENDED_NOT);
 }
 
+/* The connection that this one took the place of, but for attempts between them that nothing came
+ * of. NULL: it is not kept. */
+static const struct report_connection *before_attempts(const struct report *r,
+                                                       const struct report_connection *c)
+{
+    do
+        c = report_numbered(r, c->pub.life.previous);
+    while (c && (report_refused(&c->pub) || report_attempt_unanswered(r, c)));
+    return c;
+}
+
 /* Another connection took the place of theirs, behind a silence that has all of their time. */
-static bool is_failure_of(const struct report_cause *one, const struct report_cause *cause)
+static bool is_failure_of(const struct report *r, const struct report_cause *one,
+                          const struct report_cause *cause)
 {
     int64_t since_ns = begins_ns(cause);
 
-    return was_lost(one, cause->of) && one->of &&
-           one->of->pub.life.previous == cause->of->pub.number &&
+    return was_lost(one, cause->of) && one->of && before_attempts(r, one->of) == cause->of &&
            time_less(one->since_ns, since_ns) < SECOND &&
            time_less(time_plus(since_ns, cause->time_ns), one->until_ns) < SECOND;
 }
@@ -291,7 +302,7 @@ static struct report_cause *failure_of(struct report *r, const struct report_cau
 {
     unsigned i = 0;
 
-    while (i < r->n_causes && !is_failure_of(&r->causes[i], cause))
+    while (i < r->n_causes && !is_failure_of(r, &r->causes[i], cause))
         i++;
     return i < r->n_causes ? &r->causes[i] : NULL;
 }
