@@ -56,12 +56,25 @@ static uint64_t in_vain_ns(struct rpcrdma_neighbour one)
     return in_vain(&one.longest) && ns >= SOON_NS ? ns : 0;
 }
 
-/* Where a new one goes. */
+/* Of those that were answered soon, or asked once or twice: the one that asked longest ago. */
+struct soon {
+    struct rpcrdma_neighbour *oldest;
+    uint32_t n;
+};
+
+static void add_soon(struct soon *soon, struct rpcrdma_neighbour *one)
+{
+    if (soon->n++ == 0 || one->now.until_ns < soon->oldest->now.until_ns)
+        soon->oldest = one;
+}
+
+/* Where a new one goes. Those that had an answer once and those that had none, as a host gets that
+ * asks for all addresses of its network, take no places of each other's, but of too many. */
 static struct rpcrdma_neighbour *place(struct rpcrdma_neighbours *all)
 {
-    struct rpcrdma_neighbour *shortest = all->entry, *oldest = all->entry;
-    uint64_t shortest_ns = UINT64_MAX, soon = 0;
-    int64_t oldest_ns = INT64_MAX;
+    struct rpcrdma_neighbour *shortest = all->entry;
+    uint64_t shortest_ns = UINT64_MAX;
+    struct soon soon[2] = {{0}}; /* none was answered ever, or one was */
 
     if (all->n < RPCRDMA_NEIGHBOURS)
         return &all->entry[all->n++];
@@ -69,17 +82,14 @@ static struct rpcrdma_neighbour *place(struct rpcrdma_neighbours *all)
         struct rpcrdma_neighbour *one = &all->entry[i];
         uint64_t ns = in_vain_ns(*one);
 
-        soon += ns == 0;
-        if (ns == 0 && one->now.until_ns < oldest_ns) {
-            oldest = one;
-            oldest_ns = one->now.until_ns;
-        }
+        if (ns == 0)
+            add_soon(&soon[one->answered], one);
         if (ns > 0 && ns < shortest_ns) {
             shortest = one;
             shortest_ns = ns;
         }
     }
-    return soon < FEW ? shortest : oldest;
+    return soon[0].n + soon[1].n < FEW ? shortest : soon[soon[1].n > soon[0].n].oldest;
 }
 
 /* NULL: it is not there, and `add` is false. */

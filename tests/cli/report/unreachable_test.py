@@ -148,9 +148,11 @@ class Unreachable(ConversationTest):
 class Neighbour(ConversationTest):
     """A host that does not know the other one's Ethernet address sends nothing, and asks for it (RFC 826)."""
 
-    def asks(self, times=6, answered=True, of=None, back=False, others=0, apart=SECOND, one_way=False):
+    def asks(self, times=6, answered=True, of=None, back=False, others=0, apart=SECOND, one_way=False,
+             scanned=0):
         """A Reply comes again and again for 6 s as its Acks do not leave the client, which asks meanwhile. one_way: what the client
-        sends else was not captured."""
+        sends else was not captured. scanned: it had asked before, and was answered; and another host asks each second for so many
+        that are not there."""
         def arp(operation, sender, target, time_ns):
             ends = bytes(6) + sender + bytes(6) + target
             return c_packet._replace(data=b'\xff' * 6 + bytes(6) + b'\x08\x06' + bytes((0, 1, 8, 0, 6, 4, 0, operation)) + ends,
@@ -166,8 +168,12 @@ class Neighbour(ConversationTest):
             c.packets.pop()
             c_packet = reply = c.packets[-1]
             server, client = reply.data[26:30], reply.data[30:34]
+            c.packets += [arp(operation, *ends, c.clock.tick()) for operation, ends in ((1, (client, server)), (2, (server, client)))
+                          if scanned > 0]
             for number in range(6):
                 c.clock.now += apart
+                for host in range(scanned):
+                    c.packets.append(arp(1, b'\x0a\x03\0\1', bytes((10, 4 + number, 0, host)), c.clock.tick()))
                 if number in (0, 1, 3):
                     c.packets.append(reply._replace(time_ns=c.clock.tick()))
                 for host in range(others):  # each asks once, or twice, for another one, and is answered
@@ -204,6 +210,9 @@ class Neighbour(ConversationTest):
     def test_many(self):
         """Others ask meanwhile, and more of them than are kept."""
         self.assertIn(' asked 6 times by ARP', self.asks(others=10)['text'])
+        cause = self.asks(scanned=200, answered=False)
+        self.assertIn(' asked 6 times by ARP', cause['text'])
+        self.assertEqual(cause['confidence'], 'high')
 
     def test_else(self):
         """Seldom; for another host; it asks itself; or so long apart, as one asks anew that had an answer, which was not captured."""
