@@ -315,6 +315,7 @@ void pipeline_counts(const struct pipeline *pipeline, struct pipeline_counts *co
 /* Of devices: what is measured goes on until now, as no packet may have come for long. */
 static void pass_to_end(struct pipeline *pipeline)
 {
+    rpcrdma_flow_until(pipeline->own->flow, pipeline->end_ns);
     if (pipeline->own->taken_ns == 0)
         return;
     pipeline_pass_time(pipeline, clock_now(CLOCK_REALTIME), pipeline->own->flow);

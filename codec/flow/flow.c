@@ -409,6 +409,11 @@ RPCRDMA_RARE void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns)
     context->time_ns = last_ns;
 }
 
+RPCRDMA_RARE void rpcrdma_flow_until(struct rpcrdma_flow *flow, int64_t end_ns)
+{
+    flow->until_ns = end_ns;
+}
+
 RPCRDMA_APART void flow_any(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     flow->changes++;

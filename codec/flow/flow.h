@@ -287,6 +287,10 @@ RPCRDMA_API bool rpcrdma_flow_segment(struct rpcrdma_flow *flow,
  * would be late waits no more. Of use in a live capture. */
 RPCRDMA_API void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns);
 
+/* The capture is at its end, which is later than its last operation: other packets passed, or its
+ * file says so. What an end left without answer until then is told. */
+RPCRDMA_API void rpcrdma_flow_until(struct rpcrdma_flow *flow, int64_t end_ns);
+
 /* The connection that an operation just given belongs to, where it was taken as RPC-over-RDMA; else
  * NULL. Valid until the next operation. */
 RPCRDMA_API const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *flow,

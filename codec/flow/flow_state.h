@@ -70,6 +70,7 @@ struct rpcrdma_flow {
     bool halts_at_unusual, halt;    /* of the batch in hand: see rpcrdma_flow_batch; it ends here */
     bool looks;                     /* something is decided by time alone: flow_look */
     bool stormed;                   /* storm_ns is set */
+    int64_t until_ns;               /* the capture's end, where it is known to be later; else 0 */
     int64_t looked_ns;              /* when it was last looked at who waits too long */
     int64_t linger_ns, lingered_ns; /* of the config; when closed connections were looked at */
     int64_t storm_ns;               /* when connections were last reported to come and go */

@@ -94,9 +94,10 @@ static bool goes_on(const struct rpcrdma_flow *flow, const struct rpcrdma_connec
 {
     const struct rpcrdma_silence *silence = &pub->life.silence[end];
     int64_t between = (pub->last_time_ns - silence->since_ns) / (silence->transmissions - 1);
+    int64_t now = flow->context.time_ns > flow->until_ns ? flow->context.time_ns : flow->until_ns;
 
     return pub->life.ended == RPCRDMA_ENDED_NOT && pub->life.next == 0 &&
-           flow->context.time_ns - pub->last_time_ns < 2 * between;
+           now - pub->last_time_ns < 2 * between;
 }
 
 /* Of a connection that ended: what was not answered to the last. */

@@ -10,6 +10,7 @@ import unittest
 
 import command
 from command import CommandTest
+from conversation import ConversationTest, pass_by
 import pcap
 
 import rule_talk
@@ -284,6 +285,23 @@ class SilentEnd(CommandTest):
         path = self.pcapng('counted.pcapng', packets, packets[-1].time_ns + 60 * SECOND)
         one = json.loads(self.run_command('report', '--json', '-c', str(len(packets) - 1), path))
         self.assertEqual((one.get('silent_ns'), one['causes']), (None, []))
+
+
+class Until(ConversationTest):
+    def test_other_packets(self):
+        """What an end does not answer at the end of a capture was not answered until its last packet, whatever that is of."""
+        for passes in (True, False):
+            def talk(c, _, passes=passes):
+                c.null()
+                c.call(rule_talk.NULL)
+                c.packets.pop()
+                for _ in range(4):
+                    c.clock.now += 2 * SECOND
+                    c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
+                if passes:
+                    pass_by(c, 20 * SECOND)
+            said = self.run_command('check', '--json', self.captured(talk), status=1)
+            self.assertEqual('connection-silent' in said, passes)
 
 
 if __name__ == '__main__':
