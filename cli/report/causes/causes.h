@@ -101,6 +101,9 @@ void causes_of_calls(struct report *r, const struct report_connection *c);
 /* Such Calls of this connection are told of with another one: one at least was sent again there. */
 bool report_sent_again(const struct report *r, const struct report_connection *c);
 
+/* path.c: the capture lacks a tenth of these or more: what is not in it may have passed. */
+bool report_lacks_packets(const struct rpcrdma_path *path);
+
 /* path.c: "2 Naks, 1 timeout, 3 packets retransmitted, 2.1 s of waiting in all, ..." */
 enum { REPORT_LOST_ROOM = 200 };
 void report_tell_lost(const struct report_lost *lost, int64_t waited_ns, bool tcp,

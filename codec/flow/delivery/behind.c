@@ -18,6 +18,13 @@ static bool silent(const struct flow_delivery *d, int64_t now)
     return !d->not_ready && now - d->sent_ns > TIMER_NS && now - d->rare->nak_ns > TIMER_NS;
 }
 
+/* No timer was seen to end: the capture lacks packets, and the Nak that asked for it may be one of
+ * them. What a Nak asks for comes sooner than a timer ends. */
+static bool nak_missed(const struct flow_delivery *d, int64_t now)
+{
+    return d->rare->path.uncaptured > 0 && now - d->sent_ns < TIMER_NS;
+}
+
 /* Responses of this request are missing: only a part of them passed, or it asks from its middle. */
 static bool lacks(const struct flow_delivery *d, const struct transmission *t, uint64_t at)
 {
@@ -92,7 +99,8 @@ static void recovery_begins(struct flow_delivery *d, const struct transmission *
     delivery_recovers(&d->rare->recovery);
     d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered && !twice;
     d->rare->recovery.cause = cause(d, t, op, at, gap);
-    if (silent(d, op->time_ns) && !shown_by_responses(d, t, at, op->time_ns) && !twice)
+    if (silent(d, op->time_ns) && !nak_missed(d, op->time_ns) &&
+        !shown_by_responses(d, t, at, op->time_ns) && !twice)
         delivery_timed_out(d, t, op, at, gap);
     d->naked = false;
 }

@@ -168,6 +168,17 @@ class Degraded(CommandTest):
                 self.assertEqual('nearly each that was sent to the client' in cause['text'], nth == 1, cause)
                 self.assertEqual('a mirror of several ports' in cause['against'], nth == 1, cause)
 
+    def test_naks_not_captured(self):
+        """32 Naks and 5 timeouts, and half of all packets were not captured. What came again at once, a Nak asked for: it is no
+        timeout. What the Naks ask for may have passed, in another order: less is certain."""
+        recording = os.path.join(os.path.dirname(os.path.dirname(capture())), 'sliced', 'loss-egress.pcapng.zst')
+        for some, confidence in (('ip[5] & 15 != 1', 'high'), ('ip[5] & 1 = 0', 'medium'), ('ip[5] & 1 = 1', 'medium')):
+            cause = json.loads(self.run_command('report', '--json', '-f', some, recording))['causes'][0]
+            self.assertEqual((cause['cause'], cause['confidence']), ('lost-to-client', confidence), some)
+            self.assertIn(' 5 timeouts', cause['text'])
+            self.assertEqual('the capture lacks packets: what the Naks ask for may be among these' in cause.get('against', ''),
+                             confidence == 'medium')
+
     def test_more_than_the_limit(self):
         """The server's packets are captured for some time only. What is sent later counts as in flight, more than the limit: credits
         does not say how many were."""

@@ -152,6 +152,17 @@ class Large(ConversationTest):
         names = [one['cause'] for one in self.hangs(self.lost_read, 1, times=1, first=lambda c: c.read((DATA,)))['causes']]
         self.assertNotIn('mtu-black-hole', names)
 
+    def test_lacking(self):
+        """Not if the capture lacks a tenth of the packets to that end or more: it may lack the large ones each time."""
+        for missing in (0, 40):
+            def first(c, missing=missing):
+                c.read((DATA,))
+                for _ in range(missing):
+                    c.getattr()
+                    del c.packets[-2]  # the Reply: its Ack shows it
+            names = [one['cause'] for one in self.hangs(self.lost_read, 1, first=first)['causes']]
+            self.assertEqual('mtu-black-hole' in names, missing == 0, names)
+
     def begins_stuck(self, times):
         """A Reply does not arrive. The Call comes again on another connection, where large packets come so often in vain at first."""
         def talk(c, _):

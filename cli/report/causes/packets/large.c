@@ -53,10 +53,12 @@ static bool hangs(const struct report_connection *c, int to_server)
 
 /* They are lost before the place of capture: a Nak asks for them, and only what is behind them
  * comes to it, again and again. Large ones that had arrived do not speak against it: a small one
- * did, and they did not. */
+ * did, and they did not. A capture that lacks many packets may lack these each time. */
 static bool lost_before(const struct report_connection *c, int to_server)
 {
-    return stuck(c, to_server) && c->path[end_of(c, to_server)].lost_before > 0 &&
+    const struct rpcrdma_path *path = &c->path[end_of(c, to_server)];
+
+    return stuck(c, to_server) && path->lost_before > 0 && !report_lacks_packets(path) &&
            c->trouble->hung[to_server].bytes >= REPORT_LARGE;
 }
 

@@ -51,6 +51,13 @@ static void leave_out_silence(struct rpcrdma_path *path)
     path->waited_ns -= MIN(path->silent_waited_ns, path->waited_ns);
 }
 
+bool report_lacks_packets(const struct rpcrdma_path *path)
+{
+    enum { FEW = 10 };
+
+    return path->uncaptured > path->packets / FEW;
+}
+
 /* RoCE: what came out of order here is behind what was retransmitted, not a loss: Naks asked for
  * such packets, and nearly none for others. */
 static bool only_disorder(const struct rpcrdma_path *path)
@@ -150,6 +157,7 @@ struct loss {
     /* many of these are missing here, too, and not only damaged: that is no other order */
     bool gaps, all_passed;
     bool disorder; /* most Naks are of what came out of order: these may be, too */
+    bool lacking;  /* the capture lacks many packets: what is missing here may have passed */
 };
 
 static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_path *back)
@@ -174,6 +182,7 @@ static struct loss look_loss(const struct rpcrdma_path *a, const struct rpcrdma_
         .waited_ns = time_plus(a->waited_ns - MIN(other_ns, a->waited_ns), back->asked_waited_ns),
         .gaps = a->lost > a->lost_behind && (a->lost - a->lost_behind) * 2 >= a->lost,
         .all_passed = a->lost == a->lost_behind,
+        .lacking = report_lacks_packets(a),
         .at_once = back->asked_again - MIN(back->asked_timeouts, back->asked_again),
     };
 
@@ -206,7 +215,7 @@ void report_tell_lost(const struct report_lost *lost, int64_t waited_ns, bool tc
 /* Naks ask for it, and it is missing here, too. */
 static bool is_sure(const struct loss *loss)
 {
-    return loss->naks > 0 && loss->gaps && !loss->disorder;
+    return loss->naks > 0 && loss->gaps && !loss->disorder && !loss->lacking;
 }
 
 /* What speaks against a loss. `checked`: of what is damaged is known already. */
@@ -248,6 +257,10 @@ static void tell_doubt(const struct loss *loss, bool tcp, bool checked, struct r
                  " Naks asked for what came out of order: what these asked for "
                  "may have, too, and be missing in the capture",
                  loss->all_naks - loss->naks);
+    else if (loss->lacking)
+        snprintf(cause->against, sizeof(cause->against),
+                 "the capture lacks packets: what the Naks ask for may be among these, and have "
+                 "come out of order");
 }
 
 /* The way to an end and back takes as long as the timer of what waited for its Acks, or longer:
