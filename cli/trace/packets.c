@@ -89,6 +89,11 @@ static bool same(const struct rpcrdma_address *a, const struct rpcrdma_address *
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
+static bool is_life(const struct packet *p)
+{
+    return p->kind >= RPCRDMA_OP_CONNECT && p->kind <= RPCRDMA_OP_DISCONNECT;
+}
+
 /* Whether the packet went from src to dst, which are ends of one connection. */
 static bool went(const struct packet *p, enum rpcrdma_carrier carrier,
                  const struct rpcrdma_endpoint *src, const struct rpcrdma_endpoint *dst)
@@ -97,8 +102,7 @@ static bool went(const struct packet *p, enum rpcrdma_carrier carrier,
         return false;
     if (carrier == RPCRDMA_CARRIER_IWARP)
         return p->src_port == src->port && p->dst_port == dst->port;
-    return !dst->has_qpn || p->dst_qpn == dst->qpn ||
-           (p->kind >= RPCRDMA_OP_CONNECT && p->kind <= RPCRDMA_OP_DISCONNECT);
+    return !dst->has_qpn || p->dst_qpn == dst->qpn || is_life(p);
 }
 
 static bool is_send_of(const struct packet *p, const struct rpcrdma_flow_message *m)
@@ -269,11 +273,23 @@ static bool is_wanted(const struct search *s, uint64_t i, const struct packet *p
     return true; /* Naks, and the connection's life */
 }
 
+/* It is about another connection of these hosts: this one is over, and they have set one up since.
+ * Until then it shows how long there was none. */
+static bool of_another(const struct rpcrdma_connection *c, const struct packet *packet, bool *next)
+{
+    if (!is_life(packet) || c->life.ended == RPCRDMA_ENDED_NOT || packet->frame <= c->last_frame)
+        return false;
+    if (*next)
+        return true;
+    *next = packet->kind == RPCRDMA_OP_ESTABLISHED;
+    return false;
+}
+
 /* How many are wanted; to `found`, where that is not NULL. */
 static guint select_packets(const struct search *s, GArray *found)
 {
     const struct rpcrdma_transaction *t = s->t;
-    bool ended = false;
+    bool ended = false, next = false;
     guint n = 0;
 
     for (uint64_t i = first(s->p); i < s->p->count && !ended; i++) {
@@ -285,7 +301,7 @@ static guint select_packets(const struct search *s, GArray *found)
         if (!t->reply_frame && packet.frame > s->from + MESSAGE_PACKETS)
             break;
         way = way_of(&packet, t->connection);
-        if (way < 0 || !is_wanted(s, i, &packet, way))
+        if (way < 0 || !is_wanted(s, i, &packet, way) || of_another(t->connection, &packet, &next))
             continue;
         n++;
         ended = t->reply_frame && packet.frame > t->reply_frame && packet.kind == RPCRDMA_OP_ACK &&

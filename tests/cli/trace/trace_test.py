@@ -11,6 +11,8 @@ from command import CommandTest, capture
 import iwarp
 import pcap
 import roce
+import rule_talk
+import rules
 import talk
 import taps
 
@@ -93,6 +95,22 @@ class Trace(CommandTest):
         pcap.write(self.path, out)
         for frame, xid in enumerate((1, 1, 2, 2, 1, 1, 2, 2), 1):
             self.assertIn(f'XID 0x{xid:08x}', self.run_command('trace', '--frame', str(frame), self.path), frame)
+
+    def test_connections_behind_it(self):
+        """A Call without Reply: the end of its connection, and what the client does until it has another one; no more."""
+        def say(c, _):
+            c.null()
+            c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.talk.disconnect()
+            for qpn in (2, 3, 4):
+                other = c.beside(qpn)
+                other.null()
+                other.talk.disconnect()
+        rules.write(self.path, say, True)
+        frame = [json.loads(line) for line in self.run_command('rpcs', '--json', self.path).splitlines()][1]['call_frame']
+        rows = [json.loads(line) for line in self.run_command('trace', '--json', '--frame', str(frame), self.path).splitlines()]
+        self.assertEqual([one['operation'] for one in rows if one['operation'] not in ('Send', 'Ack')],
+                         ['disconnect', 'disconnect', 'connect', 'accept', 'established'])
 
     def test_two_in_a_packet(self):
         """iWARP: of a packet with two Calls each has its own Send."""
