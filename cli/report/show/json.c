@@ -158,9 +158,11 @@ static void connections(struct json *json, const struct report *r)
             json_number(json, KEY(naks), a->naks[RPCRDMA_NAK_PSN_SEQUENCE]);
             json_number(json, KEY(rnr_naks), a->naks[RPCRDMA_NAK_RNR]);
             json_number(json, KEY(timeouts), a->timeouts);
+            json_number(json, KEY(lost), a->lost);
             json_key(json, KEY(waited_ns)), json_i64(json, a->waited_ns);
             json_number(json, KEY(duplicated), a->duplicated);
             json_number(json, KEY(reordered), a->reordered);
+            json_number(json, KEY(uncaptured), a->uncaptured);
             if (end == report_server_end(&c->pub))
                 latency_json(json, KEY(ack_ns), &c->acks);
             json_close(json, '}');

@@ -179,6 +179,15 @@ class Degraded(CommandTest):
             self.assertEqual('the capture lacks packets: what the Naks ask for may be among these' in cause.get('against', ''),
                              confidence == 'medium')
 
+    def test_counts(self):
+        """What report and connections count is the same."""
+        half = ('--json', '-f', 'ip[5] & 1 = 0', os.path.join(os.path.dirname(os.path.dirname(capture())), 'sliced', 'loss-egress.pcapng.zst'))
+        mine = json.loads(self.run_command('report', *half))['connections'][0]
+        for path in json.loads(self.run_command('connections', *half).splitlines()[0])['paths']:
+            for name in ('packets', 'retransmitted', 'lost', 'timeouts', 'duplicated', 'reordered', 'uncaptured'):
+                self.assertEqual(mine[f'to_{path["to"]}'][name], path[name], name)
+        self.assertTrue(mine['to_client']['lost'] > 0 < mine['to_client']['uncaptured'])
+
     def test_more_than_the_limit(self):
         """The server's packets are captured for some time only. What is sent later counts as in flight, more than the limit: credits
         does not say how many were."""
