@@ -67,7 +67,7 @@ static void put_title(struct out *out, const struct rpcrdma_transaction *t, size
 
 void put_milliseconds(struct out *out, int64_t ns)
 {
-    uint64_t us = (ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns) / 1000;
+    uint64_t us = ((ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns) + 500) / 1000; /* as "%.3f" has it */
 
     if (ns < 0)
         out_char(out, '-');

@@ -216,6 +216,7 @@ static void largest(const struct report *r, char *text, size_t size)
     bool kept = flaws.retransmitted + flaws.lost + flaws.marked + flaws.cnps + flaws.at_limit > 0 ||
                 !flaws.known;
     char above_all[REPORT_TIME] = "", client[ADDRESS_SIZE + 64] = "";
+    double each_ms;
     int which = 0;
 
     for (int i = 1; i < N_SHARES; i++)
@@ -238,10 +239,10 @@ static void largest(const struct report *r, char *text, size_t size)
                      : "while nothing came from the server, though something was sent to it again");
         return;
     }
+    each_ms = (double)share(&most->phases, which) / 1e6 / (double)most->n_phases;
     if (group_is_named(r->operations, most))
-        snprintf(above_all, sizeof(above_all), ", above all in %s: %.1f ms each of %" PRIu64,
-                 most->name, (double)share(&most->phases, which) / 1e6 / (double)most->n_phases,
-                 most->n_phases);
+        snprintf(above_all, sizeof(above_all), ", above all in %s: %.*f ms each of %" PRIu64,
+                 most->name, each_ms < 10 ? 3 : 1, each_ms, most->n_phases);
     of_client(r, which, client, sizeof(client));
     snprintf(text, size, " The largest share is %s%s.%s%s",
              which == SHARE_SERVER && ways_unknown(r) ? "that of the server and the Calls' way"

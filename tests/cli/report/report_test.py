@@ -81,11 +81,12 @@ class Verdicts(CommandTest):
                 title = f'{one["program"]} {one["version"]} ' + '+'.join(map(str, one.get('operations') or [one['name']]))
                 each.setdefault(title, []).append(one['phases'].get(most, 0))
             times = max(each.values(), key=sum)
+            mean = sum(times) / len(times) / 1e6
             text = ' '.join(self.run_command('report', path).split())
             said = re.search(r'The largest share is ([^,]+), above all in [^:]+: ([\d.]+) ms each of (\d+)\.', text).groups()
             self.assertEqual(said, ({'call_ns': 'the way of the Calls', 'server_ns': "the server's", 'data_ns': "RDMA's",
                                      'reply_ns': 'the way of the Replies'}[most],
-                                    f'{sum(times) / len(times) / 1e6:.1f}', str(len(times))), name)
+                                    f'{mean:.{3 if mean < 10 else 1}f}', str(len(times))), name)
             self.assertEqual('Neither the network nor credits' in text,
                              most == 'server_ns' and 'Healthy' in text and all('reply_frame' in one for one in rpcs), name)
 

@@ -63,6 +63,15 @@ class Summary(CommandTest):
 class Lines(CommandTest):
     SLICED = os.path.join(CAPTURES, 'sliced', 'credits-8.pcapng.zst')
 
+    def test_milliseconds_are_rounded(self):
+        """As in report and in the tables, whose times are sums: not cut to the microsecond."""
+        packets, linktype = pcap.read(capture('roce-nfs41-mini'))
+        path = os.path.join(self.folder, 'fast.pcap')
+        pcap.write(path, [one._replace(time_ns=packets[0].time_ns + (one.time_ns - packets[0].time_ns) // 77) for one in packets], linktype)
+        latencies = [json.loads(line)['latency_ns'] for line in self.run_command('rpcs', '--json', path).splitlines()]
+        for line, latency in zip(self.run_command('rpcs', path).splitlines(), latencies, strict=True):
+            self.assertAlmostEqual(float(re.search(r'XID \S+ ([0-9.]+) ms', line)[1]), latency / 1e6, delta=0.00050001)
+
     def test_color(self):
         """In whatever order."""
         for arguments in ((), ('--sort', 'latency'), ('--top', '100000')):
