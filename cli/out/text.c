@@ -12,6 +12,7 @@
 #include "out/view.h"
 #include "upper/names.h"
 #include "wire/field.h"
+#include "wire/xchar.h"
 
 /* "NFS V3 READ " or "program 400122 V1 procedure 3 " of the Call; nothing where it is not known. */
 static void put_procedure(struct out *out, const struct rpcrdma_flow_message *m)
@@ -95,6 +96,16 @@ static void put_type(struct out *out, const struct rpcrdma_message *message)
     }
 }
 
+/* What version 2's RDMA2_OPTIONAL is: its type says it. */
+static void put_optional(struct out *out, const struct rpcrdma_message *message)
+{
+    uint32_t type = message->optional.type;
+
+    out_char(out, ' ');
+    out_name_or_number(out, message->dialect->xchar ? rpcrdma_xchar_name(type) : NULL, "opttype",
+                       type);
+}
+
 /* Read and Call chunks: segments of one position are one chunk. */
 static void put_read_list(struct out *out, const char *name, const struct rpcrdma_read_list *list)
 {
@@ -174,6 +185,8 @@ void line_put_transport(struct out *out, const struct rpcrdma_flow_message *m)
         out_char(out, ' ');
     }
     put_type(out, message);
+    if (message->present & RPCRDMA_HAS_OPTIONAL)
+        put_optional(out, message);
     if (message->present & RPCRDMA_HAS_ERROR) {
         out_style(out, OUT_ERROR);
         put_error(out, message);

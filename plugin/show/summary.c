@@ -3,6 +3,7 @@
 
 #include "upper/names.h"
 #include "wire/chunk.h"
+#include "wire/xchar.h"
 
 /* A message in a line, in the words of `rpcrdma decode`. Made for each message that is shown, so
  * that no format string is read for it. */
@@ -107,6 +108,19 @@ static void put_type(struct line *out, const struct rpcrdma_message *m)
     }
 }
 
+/* What version 2's RDMA2_OPTIONAL is: its type says it. */
+static void put_optional(struct line *out, const struct rpcrdma_message *m)
+{
+    const char *name = m->dialect->xchar ? rpcrdma_xchar_name(m->optional.type) : NULL;
+
+    if (name) {
+        put(out, " ");
+        put(out, name);
+    } else {
+        put_named(out, " opttype ", m->optional.type);
+    }
+}
+
 static void put_read_list(struct line *out, const char *name, const struct rpcrdma_read_list *list)
 {
     struct rpcrdma_read_totals sum = rpcrdma_read_sum(list);
@@ -159,6 +173,8 @@ static void put_transport(struct line *out, const struct message_note *message_n
         put(out, " ");
     }
     put_type(out, m);
+    if (m->present & RPCRDMA_HAS_OPTIONAL)
+        put_optional(out, m);
     if (m->present & RPCRDMA_HAS_ERROR)
         put_error(out, m);
     if (m->present & RPCRDMA_HAS_CREDITS)

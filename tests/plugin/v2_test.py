@@ -3,6 +3,7 @@
 `rpcrdma decode` has them; the RPC messages put back together, from chunks and from continued
 messages, and named by the dissectors for NFS."""
 import collections
+import subprocess
 import unittest
 
 import host
@@ -79,6 +80,26 @@ class V2Test(host.PluginTest):
                 for message, line in zip(messages, want[frame]):
                     self.assertLessEqual(set(message.get('rpcrdma.finding.rule', ())), set(line.get('rpcrdma.finding.rule', ())), frame)
         self.each(check)
+
+    def test_optional_messages_are_named(self):
+        """In the list of packets, and in the lines of decode."""
+        named = {}
+
+        def check(name, path, _, passes):
+            if passes == 1:
+                return
+            out, err = host.run('-r', path, '-2', '-Y', 'rpcrdma.optional.type', '-T', 'fields', '-e', 'frame.number',
+                                '-e', 'rpcrdma.optional.type', '-e', 'rpcrdma.optional.name', '-e', '_ws.col.Info')
+            lines = subprocess.run([host.RPCRDMA, 'decode', path], capture_output=True, check=True).stdout.decode().splitlines()
+            for frame, number, kind, info in (line.split('\t') for line in out.splitlines()):
+                want = kind or f'opttype {number}'
+                self.assertIn(f') {want} credits ', info, err)
+                self.assertIn(f') {want} credits ', next(line for line in lines if line.split()[0] == frame))
+                named.setdefault(name, set()).add(want)
+        self.each(check)
+        self.assertIn('opttype 99', named['cel-00'])
+        if 'cel-01' in named:  # else only some formats are tried
+            self.assertLessEqual({'INIT_XCHAR', 'REQ_XCHAR', 'RESP_XCHAR', 'UPD_XCHAR'}, named['cel-01'])
 
     def test_cut(self):
         """Of an RPC header that was cut before it says whether it is a Call, no field is shown."""
