@@ -68,6 +68,19 @@ class Selection(command.CommandTest):
         self.assertEqual(self.found('--ignore', 'rpc-error', status=0), {})
         self.assertEqual(self.found('--severity', 'error', '--fail-on', 'error', status=0), {})
 
+    def test_lines_name_each_finding(self):
+        """Also those that the line says in other words: \"no Reply\", \"no Call\"."""
+        packets, linktype = pcap.read(command.capture())
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', command.capture()).splitlines()]
+        path = os.path.join(self.folder, 'lacks.pcap')
+        gone = {rpcs[10]['call_frame'], rpcs[20]['reply_frame']}
+        pcap.write(path, [one for one in packets if one.frame not in gone], linktype)
+        lines = self.run_command('check', '-n', path, status=1, errors=1)
+        found = collections.Counter(one['rule'] for line in self.run_command('check', '-n', '--json', path, status=1, errors=0).splitlines()
+                                    for one in json.loads(line)['findings'])
+        self.assertLessEqual({'rpc-unanswered', 'rpc-no-call'}, set(found))
+        self.assertEqual(collections.Counter(re.findall(r'\[(?:note|warning|error) ([a-z0-9-]+):', lines)), found)
+
     def test_exit_status(self):
         self.assertEqual(self.found('--fail-on', 'never', status=0), {'rpc-error': 3})
         self.assertEqual(self.found('--fail-on', 'error', status=0), {'rpc-error': 3})
