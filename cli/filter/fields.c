@@ -200,6 +200,18 @@ static bool is_result(const char *name)
     return false;
 }
 
+/* Wireshark's name of a duration, which is in seconds there, and without the "_ns". */
+static bool is_duration(filter_records records, const char *name)
+{
+    char own[RESULT_NAME];
+    struct found found = {0};
+
+    g_snprintf(own, sizeof(own), "%s_ns", name);
+    for (int pass = 0; pass < PASSES && found.n == 0; pass++)
+        look(pass, records, own, &found);
+    return found.n > 0;
+}
+
 const struct rpcrdma_field *filter_field(filter_records records, const char *name, char *problem,
                                          size_t size)
 {
@@ -221,6 +233,10 @@ const struct rpcrdma_field *filter_field(filter_records records, const char *nam
                    found.elsewhere->abbrev);
     else if (is_result(name))
         g_snprintf(problem, size, "no expression takes %s", name);
+    else if (is_duration(records, name))
+        g_snprintf(problem, size,
+                   "there is no field \"%s\"; durations are in nanoseconds here: %s_ns > 2s", name,
+                   name);
     else
         g_snprintf(problem, size, "there is no field \"%s\"; rpcrdma fields lists them", name);
     return NULL;

@@ -103,7 +103,8 @@ class Fields(CommandTest):
             said = self.refused(('rpcs',), name, capture())
             self.assertIn('has no value', said)
             self.assertIn(field, said)
-        self.assertIn('there is no field "nonsense"', self.refused(('rpcs',), 'nonsense', capture()))
+        self.assertIn('there is no field "nonsense"; rpcrdma fields lists them', self.refused(('rpcs',), 'nonsense', capture()))
+        self.assertIn('durations are in nanoseconds here: rpcs.latency_ns > 2s', self.refused(('rpcs',), 'rpcrdma.rpcs.latency > 2', capture()))
 
     def test_diff(self):
         same = self.run_command('diff', '--where', 'phases.server_ns >= 0', capture(), capture())
