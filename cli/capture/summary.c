@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/complain.h"
 #include "common/plural.h"
@@ -12,7 +13,7 @@ static void written(const struct capture *capture)
 {
     const struct capture_files *files = &capture->files;
     const struct capture_select *select = &capture->select;
-    char several[64] = "";
+    char several[96] = "";
 
     for (guint i = 0; capture_files_opened(files) && i < files->interfaces.all->len; i++) {
         const struct pcapng_statistics *counts;
@@ -28,6 +29,10 @@ static void written(const struct capture *capture)
     }
     if (files->count > 1)
         snprintf(several, sizeof(several), " in %" PRIu64 " files", files->count);
+    if (files->next.files > 0 && files->count > files->next.files)
+        snprintf(several + strlen(several), sizeof(several) - strlen(several),
+                 ", of which the latest %" PRIu64 " %s kept", files->next.files,
+                 files->next.files == 1 ? "is" : "are");
     complain("%" PRIu64 " packet%s written, %" PRIu64 " bytes%s", files->packets,
              plural(files->packets), files->bytes, several);
     if (select->only)

@@ -229,7 +229,7 @@ class File(command.CommandTest):
     def test_ring(self):
         self.run_command('capture', '-b', 'filesize:20', '-b', 'files:3', '-r', command.capture(),
                          '-w', self.path('ring.pcapng'), errors=1)
-        self.assertRegex(self.stderr, r'packets written, \d+ bytes in \d+ files')
+        self.assertRegex(self.stderr, r'packets written, \d+ bytes in \d+ files, of which the latest 3 are kept')
         names = sorted(os.listdir(self.folder))
         self.assertEqual(len(names), 3)
         got = []
