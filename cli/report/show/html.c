@@ -251,13 +251,25 @@ static void paragraph(struct out *out, const char *text)
     out_literal(out, "</p>\n");
 }
 
+/* Of what it is, without folders: the page is sent to others. */
+static void heading(const struct report *r, struct out *out)
+{
+    const struct options *options = r->pipeline->options;
+    const char *name = options_said(options), *folder = strrchr(name, '/');
+
+    out_literal(out, "<h1>rpcrdma report: ");
+    html_text(out, folder && folder[1] ? folder + 1 : name);
+    html_put(out, "%s</h1>\n", options_and_others(options));
+}
+
 static void verdict(const struct report *r, struct out *out)
 {
     char text[REPORT_TIME], beside[REPORT_BESIDE];
 
     report_headline(r, text, sizeof(text));
     report_beside(r, beside);
-    html_put(out, "<h1>rpcrdma report</h1>\n<div class=\"verdict%s\">\n",
+    heading(r, out);
+    html_put(out, "<div class=\"verdict%s\">\n",
              r->n_causes == 0 && !r->undecided && r->pipeline->unread == 0 && !report_doubt(r, 0) &&
                      !report_open_end(r) && r->nfs_uncaptured + r->nfs_encrypted == 0 && !beside[0]
                  ? " healthy"

@@ -384,6 +384,8 @@ class Html(CommandTest):
         with open(out, encoding='utf-8') as file:
             text = file.read()
         self.assertNotRegex(text, r'(?:src|href)\s*=|url\(|@import|https?:')
+        self.assertIn('<h1>rpcrdma report: capture.pcap</h1>', text)  # and no folder's name: it is sent to others
+        self.assertNotIn(os.path.dirname(capture()), text)
         opened = []
         void = {'meta', 'rect', 'path', 'br'}
 
