@@ -190,6 +190,30 @@ static size_t left_of(const struct view *view, size_t begin)
     return out->width > used ? out->width - used : 0;
 }
 
+/* Where the line is about the RPC, and not about its findings, one of each rule is enough: an RPC
+ * with many gaps has one for each. `check` is asked for findings: each has its name there. */
+static void put_findings(struct out *out, const struct rpcrdma_transaction *t, bool brief)
+{
+    for (size_t i = 0, more; i < t->n_findings; i += 1 + more) {
+        const struct rpcrdma_finding *finding = &t->findings[i];
+
+        for (more = 0; brief && i + 1 + more < t->n_findings &&
+                       t->findings[i + 1 + more].rule == finding->rule;)
+            more++;
+        if (brief && said(finding))
+            continue;
+        out_char(out, ' ');
+        view_put_finding(out, finding);
+        if (more == 0)
+            continue;
+        out_literal(out, " [");
+        out_u64(out, more);
+        out_literal(out, " more ");
+        out_text(out, rpcrdma_rule(finding->rule)->name);
+        out_char(out, ']');
+    }
+}
+
 void transaction_text(struct view *view, const struct rpcrdma_transaction *t)
 {
     transaction_file_text(view, t, NULL);
@@ -216,12 +240,7 @@ void transaction_file_text(struct view *view, const struct rpcrdma_transaction *
         put_status(out, t, file->nfs);
         put_file(out, file);
     }
-    for (size_t i = 0; i < t->n_findings; i++) {
-        if (file && said(&t->findings[i])) /* `check` is asked for findings: each has its name */
-            continue;
-        out_char(out, ' ');
-        view_put_finding(out, &t->findings[i]);
-    }
+    put_findings(out, t, file != NULL);
     out_line(out);
 }
 

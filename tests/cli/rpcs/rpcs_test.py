@@ -72,6 +72,23 @@ class Lines(CommandTest):
         for line, latency in zip(self.run_command('rpcs', path).splitlines(), latencies, strict=True):
             self.assertAlmostEqual(float(re.search(r'XID \S+ ([0-9.]+) ms', line)[1]), latency / 1e6, delta=0.00050001)
 
+    def test_one_finding_of_each_rule(self):
+        """An RPC of which half is missing has a dozen findings of one rule: the line has one, and how many more there are."""
+        half = ('-f', 'ip[5] & 1 = 0', os.path.join(CAPTURES, 'sliced', 'loss-egress.pcapng.zst'))
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', *half).splitlines()]
+        most = 0
+        for line, rpc in zip(self.run_command('rpcs', *half).splitlines(), rpcs, strict=True):
+            found = collections.Counter(one['rule'] for one in rpc.get('findings', []))
+            said = collections.Counter(re.findall(r'\[(?:note|warning|error) ([a-z-]+):', line))
+            for number, rule in re.findall(r'\[(\d+) more ([a-z-]+)\]', line):
+                said[rule] += int(number)
+                most = max(most, int(number))
+            for rule in ('rpc-unanswered', 'rpc-no-call'):  # the line says it in other words
+                found.pop(rule, None)
+            self.assertEqual(said, found, line)
+            self.assertLess(len(line), 1000)
+        self.assertGreater(most, 5)
+
     def test_color(self):
         """In whatever order."""
         for arguments in ((), ('--sort', 'latency'), ('--top', '100000')):
