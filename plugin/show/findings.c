@@ -47,6 +47,7 @@ void show_findings(const struct frame_note *note, tvbuff_t *raw, packet_info *pi
                    proto_tree *tree)
 {
     const struct found *found = note_more(note)->findings;
+    enum rpcrdma_rule_id last = RPCRDMA_RULE_COUNT;
     proto_item *item;
     proto_tree *sub;
 
@@ -60,6 +61,8 @@ void show_findings(const struct frame_note *note, tvbuff_t *raw, packet_info *pi
             proto_item_set_generated(
                 proto_tree_add_uint(sub, field_hf(RPCRDMA_FIELD_RPCS_XID), raw, 0, 0, found->xid));
         put_finding(pinfo, sub, raw, &found->finding);
-        mention_finding(pinfo, rpcrdma_rule(found->finding.rule));
+        if (found->finding.rule != last) /* an RPC with many gaps has one for each */
+            mention_finding(pinfo, rpcrdma_rule(found->finding.rule));
+        last = found->finding.rule;
     }
 }

@@ -104,6 +104,7 @@ class FindingsTest(host.PluginTest):
         for (frame, rule) in want:
             if rule not in ('truncated', 'rpc-cut'):
                 self.assertIn(f'[{rule}]', info[frame])
+                self.assertNotIn(f'[{rule}] [{rule}]', info[frame])
         return want, set(elsewhere)
 
     def test_recordings(self):
