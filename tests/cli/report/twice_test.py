@@ -41,6 +41,35 @@ class Twice(ConversationTest):
             self.assertEqual(again.get('stalled_ns', 0) > 0, not said)
             self.assertLess(max(rpc['latency_ns'] for rpc in rpcs if rpc is not again), SECOND // 100)
 
+    def test_nothing_was_lost(self):
+        """TCP: two Replies come again, one after the other, and their receiver says of both that it has them twice. Whatever timers
+        ended for: nothing of it was lost."""
+        def talk(c, said):
+            rules_iwarp.over_iwarp(c)
+            for _ in range(30):
+                c.null()
+            xids = [c.call(rule_talk.NULL) for _ in range(2)]
+            begins, replies = [], []
+            for xid in xids:
+                begins.append(c.server.psn)
+                c.reply(xid)
+                acknowledgement = c.packets.pop()
+                replies.append(c.packets[-1])
+            end = c.server.psn
+            for reply in reversed(replies):
+                c.clock.now += SECOND * 3 // 10
+                c.packets.append(reply._replace(time_ns=c.clock.tick()))
+            c.packets.append(acknowledgement._replace(time_ns=c.clock.tick()))
+            for left, right in zip(begins, (*begins[1:], end)):
+                if said:
+                    c.talk.segment(c.client, options=struct.pack('>BBBBII', 1, 1, 5, 10, left, right), ip_id=1)
+            c.null()
+
+        for said in (True, False):
+            report = json.loads(self.run_command('report', '--json', self.captured(lambda c, _, said=said: talk(c, said))))
+            self.assertEqual(report['connections'][0]['to_client']['retransmitted'], 2)
+            self.assertEqual('lost-to-client' in [one['cause'] for one in report['causes']], not said, report['causes'])
+
     def stalled_write(self, wait, said, duplicates=0, pause=0, middle=False):
         """The RPC of a READ. One of the Writes of its data comes again after that time, and is acknowledged then; said: a D-SACK right
         behind says that the first had arrived. duplicates: so many acknowledgements before it show that something is missing. pause:

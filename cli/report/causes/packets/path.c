@@ -271,6 +271,14 @@ static bool timer_too_short(const struct report_connection *c, bool to_server, u
     return waited_ns / 2 < time_times(report_ack_time(c, to_server, 50), (int64_t)timeouts);
 }
 
+/* TCP: all that came again to it had arrived before, as it says (D-SACK). It says the same of what
+ * the network or the capture doubled. */
+static bool all_had_arrived(const struct rpcrdma_path *path)
+{
+    return path->retransmitted > 0 && path->spurious >= path->retransmitted &&
+           path->duplicated == 0;
+}
+
 /* RoCE: nothing that this end answers was captured, and what came again did so sooner than any
  * timer ends: it cost nothing, and may have had a reason that was not captured. */
 static bool costs_nothing(const struct rpcrdma_path *a, const struct loss *loss)
@@ -305,6 +313,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     if (loss.naks == 0 && back->asked_again == 0 &&
         ((report_gave_up(c) == end && a->lost == 0) || /* to `connection-failed`, too */
          (loss.timeouts == 0 && (!tcp || loss.own * 1000 <= a->packets)) ||
+         (tcp && all_had_arrived(&c->path[end])) ||
          (!tcp &&
           (costs_nothing(a, &loss) || timer_too_short(c, server, loss.timeouts, loss.waited_ns)))))
         return;
