@@ -181,7 +181,8 @@ static bool file_look(struct file_feed *file, bool *live)
         return false;
     }
     if (S_ISDIR(st.st_mode)) {
-        feed_fail(&file->feed, "%s", strerror(EISDIR));
+        feed_fail(&file->feed, "%s: name the files in it (report and export take folders)",
+                  strerror(EISDIR));
         return false;
     }
     file->regular = S_ISREG(st.st_mode);

@@ -214,7 +214,8 @@ static void test_not_a_capture(void **state)
     assert_string_equal(error, "/nonexistent/file: No such file or directory");
     source = source_file_open("/", NULL, error, sizeof(error));
     assert_null(source);
-    assert_string_equal(error, "/: Is a directory");
+    assert_string_equal(error, "/: Is a directory: name the files in it (report and export take "
+                               "folders)");
 }
 
 /* The file shrinks while it is read: what was read is given, then an error. */
