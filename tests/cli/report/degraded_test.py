@@ -179,6 +179,13 @@ class Degraded(CommandTest):
             self.assertEqual('the capture lacks packets: what the Naks ask for may be among these' in cause.get('against', ''),
                              confidence == 'medium')
 
+    def test_answers_not_captured(self):
+        """Of four packets one was captured: an end that seems to answer no more may have answered."""
+        recording = os.path.join(os.path.dirname(os.path.dirname(capture())), 'sliced', 'loss-egress.pcapng.zst')
+        causes = json.loads(self.run_command('report', '--json', '-f', 'ip[5] & 3 = 3', recording))['causes']
+        failed, = (one for one in causes if one['cause'] == 'connection-failed')
+        self.assertEqual(failed['confidence'], 'low')
+
     def test_counts(self):
         """What report and connections count is the same."""
         half = ('--json', '-f', 'ip[5] & 1 = 0', os.path.join(os.path.dirname(os.path.dirname(capture())), 'sliced', 'loss-egress.pcapng.zst'))

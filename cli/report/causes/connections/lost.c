@@ -203,6 +203,13 @@ static bool answered_since(const struct report *r, const struct report_connectio
     return answered;
 }
 
+/* Acks have no PSNs of their own: a capture that lacks much of what either end sent lacks them,
+ * too. */
+static bool lacks_answers(const struct report_connection *c)
+{
+    return report_lacks_packets(&c->path[0]) || report_lacks_packets(&c->path[1]);
+}
+
 void causes_of_lost(struct report *r, const struct report_connection *c)
 {
     char silent[REPORT_SILENCE_ROOM], others[REPORT_BESIDE_ROOM] = "";
@@ -227,7 +234,8 @@ void causes_of_lost(struct report *r, const struct report_connection *c)
                             others); /* it looks at all */
     if (by.same + by.others > 0)
         report_tell_silence(r, c, by.same + by.others, silent, sizeof(silent));
-    cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
+    cause = report_cause_add(r, CAUSE_CONNECTION_FAILED,
+                             tried.n == 0 && lacks_answers(c) ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM);
     cause->rpcs = report_unanswered(c);
     cause->time_ns = MAX(time_less(until_ns, since_ns), 0);
     if (tried.n > 0)
