@@ -53,6 +53,11 @@ void layer_begin(struct layer_proof *p, const uint8_t *data, size_t caplen, size
     p->net.told_depth = maybe();
     p->net.unreachables.n = (uint32_t)Frama_C_interval(0, RPCRDMA_UNREACHABLES);
     p->net.neighbours.n = (uint32_t)Frama_C_interval(0, RPCRDMA_NEIGHBOURS);
+    //@ loop unroll RPCRDMA_NEIGHBOURS;
+    for (uint32_t i = 0; i < RPCRDMA_NEIGHBOURS; i++)
+        p->net.neighbours.entry[i].answered = maybe();
+    p->net.claims.n = (uint32_t)Frama_C_interval(0, RPCRDMA_CLAIMERS);
+    p->net.claims.n_changes = (uint32_t)Frama_C_interval(0, RPCRDMA_CLAIMS);
     p->net.op.data = NULL;
     p->net.op.connect = NULL;
     ANY(&p->packet);
@@ -196,9 +201,9 @@ bool rpcrdma_layer_misfit_damaged(struct rpcrdma_layer *l, size_t bth)
 }
 
 /* Nor is how many of a source's were right. */
-bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier, bool right)
+bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, uint8_t checked, bool right)
 {
-    (void)carrier;
+    (void)checked;
     //@ assert \valid_read(l);
     return maybe() && !right;
 }

@@ -64,7 +64,10 @@ struct soon {
 
 static void add_soon(struct soon *soon, struct rpcrdma_neighbour *one)
 {
-    if (soon->n++ == 0 || one->now.until_ns < soon->oldest->now.until_ns)
+    const struct rpcrdma_neighbour *oldest = soon->oldest;
+
+    soon->n++;
+    if (!oldest || one->now.until_ns < oldest->now.until_ns)
         soon->oldest = one;
 }
 
@@ -72,7 +75,7 @@ static void add_soon(struct soon *soon, struct rpcrdma_neighbour *one)
  * asks for all addresses of its network, take no places of each other's, but of too many. */
 static struct rpcrdma_neighbour *place(struct rpcrdma_neighbours *all)
 {
-    struct rpcrdma_neighbour *shortest = all->entry;
+    struct rpcrdma_neighbour *shortest = all->entry, *oldest;
     uint64_t shortest_ns = UINT64_MAX;
     struct soon soon[2] = {{0}}; /* none was answered ever, or one was */
 
@@ -89,7 +92,8 @@ static struct rpcrdma_neighbour *place(struct rpcrdma_neighbours *all)
             shortest_ns = ns;
         }
     }
-    return soon[0].n + soon[1].n < FEW ? shortest : soon[soon[1].n > soon[0].n].oldest;
+    oldest = soon[soon[1].n > soon[0].n].oldest;
+    return soon[0].n + soon[1].n < FEW || !oldest ? shortest : oldest;
 }
 
 /* NULL: it is not there, and `add` is false. */
