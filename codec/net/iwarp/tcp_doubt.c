@@ -76,8 +76,10 @@ static bool doubtful(struct rpcrdma_tcp_connection *c, int end, const struct rpc
 }
 
 /* Whether it is one that shows what its sender's checksums are. */
-static bool sampled(struct rpcrdma_tcp *tcp)
+static bool sampled(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_piece *piece)
 {
+    if (piece->caplen < piece->len)
+        return false;
     if (tcp->samples_left > 0) {
         tcp->samples_left--;
         return false;
@@ -100,7 +102,7 @@ bool rpcrdma_tcp_to_check(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
     if (!doubtful(c, end, t, disagrees)) {
         if (s->doubts > 0)
             s->doubts--;
-        return sampled(tcp) || short_message(s, &t->piece);
+        return sampled(tcp, &t->piece) || short_message(s, &t->piece);
     }
     if (s->doubts + CREDIT_OF_DOUBT > CREDIT_MOST)
         return false;

@@ -60,6 +60,10 @@ class Damaged(DamagedTest):
             return [one._replace(data=one.data[:MPA + 34]) for one in some]
         wrong = [with_bit(one, TCP + 16, 0x55) if one.data[IP + 9] == 6 else one for one in packets]
         self.assertEqual(self.results(cut(wrong)), self.results(cut(packets)))
+        acks = [i for i, one in enumerate(packets) if one.data[IP + 9] == 6 and payload(one) == 0 and one.data[TCP + 13] == 0x10]
+        at = acks[-1]  # a few before it show that checksums are right
+        reset = [with_bit(one, TCP + 13, 0x04) if i == at else one for i, one in enumerate(packets) if i not in acks[:-12]]
+        self.assertIn('damaged', self.results(cut(reset))[3])
 
 
 if __name__ == '__main__':
