@@ -228,6 +228,7 @@ struct report_trouble {
     uint32_t resent_from; /* the other connection */
     uint32_t pinned;      /* while it is not ended: the one it took the place of is kept */
     struct report_failed failed[REPORT_LEVELS];
+    bool moves_cut;  /* of an RPC whose Reply did not come it is not known what it moves */
     bool told_later; /* its client was, see collect/later.h */
     struct report_callback callback;
     struct report_begun begun;

@@ -86,7 +86,10 @@ const char *report_maybe_too_large(const struct report_connection *c);
 const char *report_too_large_or_cut(const struct report_connection *c);
 /* Where clients did so again and again, and where they gave up in the end. */
 void causes_of_held_again(struct report *r);
-/* large.c: it was set up, for which small packets had to arrive, and its first Reply came only when
+/* large.c: large packets were sent again and again, and these alone may be lost: Calls were cut, so
+ * that it is not known what hangs. */
+bool report_large_alone(const struct report_connection *c);
+/* It was set up, for which small packets had to arrive, and its first Reply came only when
  * large ones had come in vain, for a second and more. */
 bool report_began_stuck(const struct report_connection *c);
 

@@ -257,14 +257,17 @@ static void note_moved(struct report_tally *tally, const struct rpcrdma_transact
         MAX(t->reply_length, t->write_chunk_length + t->reply_chunk_length),
         MAX(t->call_length, t->read_chunk_length),
     };
+    const bool came = t->reply_frame != 0 && t->reply.state != RPCRDMA_NOT_DELIVERED;
 
     if (t->call_frame == 0 || t->reverse)
         return;
+    if (!came && !t->offers_known)
+        report_trouble(tally)->moves_cut = true;
     for (int to_server = 0; to_server < 2; to_server++) {
         uint32_t bytes = (uint32_t)MIN(moved[to_server], UINT32_MAX);
         struct report_hung *hung;
 
-        if (t->reply_frame != 0 && t->reply.state != RPCRDMA_NOT_DELIVERED) {
+        if (came) {
             tally->passed[to_server] = MAX(tally->passed[to_server], bytes);
         } else if (bytes >= REPORT_LARGE) {
             hung = &report_trouble(tally)->hung[to_server];

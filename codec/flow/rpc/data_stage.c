@@ -114,13 +114,23 @@ static void transfer(struct flow_rpcs *rpcs, struct flow_region *region, uint64_
         data_transfer(rpcs, region, address - region->offset, sender, op, asked_ns);
 }
 
-/* Whose RDMA this is that touches memory of the caller and is in no region: the latest Call's, if
- * that was cut within its chunks, and those before it that have no Reply have waited for so long
- * that they are not served any more. NULL: it may be any Call's. */
-static struct rpc_transaction *latest_cut(struct flow_rpcs *rpcs, struct flow_conn *conn,
-                                          int caller, int64_t time_ns)
+/* When the latest Call was sent, this one had waited for so long, and others had had their Replies,
+ * that it is not served any more: its Reply was not captured, or it hangs. */
+static bool left_behind(const struct rpc_conn *c, int caller, const struct rpc_transaction *before,
+                        const struct rpc_transaction *latest)
 {
     enum { LONG_NS = 1000000000 };
+
+    return latest->pub.call_time_ns - before->pub.call_time_ns >= LONG_NS &&
+           c->replied_ns[caller] > before->pub.call_time_ns;
+}
+
+/* Whose RDMA this is that touches memory of the caller and is in no region: the latest Call's, if
+ * that was cut within its chunks, and those before it that have no Reply were left behind. NULL: it
+ * may be any Call's. */
+static struct rpc_transaction *latest_cut(struct flow_rpcs *rpcs, struct flow_conn *conn,
+                                          int caller)
+{
     struct rpc_conn *c = rpc_conn_get(rpcs, conn);
     struct rpc_transaction *latest = c ? TAILQ_LAST(&c->transactions[caller], rpc_list) : NULL;
     struct rpc_transaction *before = latest ? TAILQ_PREV(latest, rpc_list, by_age) : NULL;
@@ -129,7 +139,7 @@ static struct rpc_transaction *latest_cut(struct flow_rpcs *rpcs, struct flow_co
     if (!latest)
         return NULL;
     if (rpc_offers_cut(latest) && latest->pub.reply_frame == 0 && c->gap_frame[caller] == 0 &&
-        (!before || time_ns - before->pub.call_time_ns >= LONG_NS))
+        (!before || left_behind(c, caller, before, latest)))
         t = before;
     else
         latest = NULL;
@@ -143,7 +153,7 @@ static struct rpc_transaction *latest_cut(struct flow_rpcs *rpcs, struct flow_co
 static void moved_unplaced(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender, int caller,
                            const struct rpcrdma_op *op, int64_t asked_ns)
 {
-    struct rpc_transaction *t = op->len > 0 ? latest_cut(rpcs, conn, caller, op->time_ns) : NULL;
+    struct rpc_transaction *t = op->len > 0 ? latest_cut(rpcs, conn, caller) : NULL;
 
     if (t && !is_copy(t, sender, op))
         moved(rpcs, t, sender, op, asked_ns);
@@ -160,7 +170,7 @@ static void asked(struct rpc_transaction *t, uint64_t frame, int64_t time_ns)
 static void asked_unplaced(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
                            uint64_t frame, int64_t time_ns)
 {
-    struct rpc_transaction *t = latest_cut(rpcs, conn, caller, time_ns);
+    struct rpc_transaction *t = latest_cut(rpcs, conn, caller);
 
     if (t)
         asked(t, frame, time_ns);

@@ -133,7 +133,7 @@ class Forgotten(ConversationTest):
 
     def test_cut(self):
         """What it asked for may take large packets."""
-        self.assertIn('the Calls were cut: what those without Reply ask for', self.connection(again=True, cut=120))
+        self.assertIn('the Calls were cut: what those without Reply ask for', self.connection(again=True, cut=98))
         self.assertNotIn('the Calls were cut', self.connection(again=True))
 
     def test_reset(self):

@@ -190,6 +190,21 @@ class Large(ConversationTest):
     def test_began_stuck(self):
         self.assertEqual([self.begins_stuck(times) for times in (0, 4)], [('high', False), ('medium', True)])
 
+    def test_calls_cut(self):
+        """RoCE: of Calls that were cut it is not known what hangs. Where large packets came in vain the way is not surely down."""
+        def talk(c, _):
+            c.null()
+            self.hung_read(c, 0x5000, 7)
+            c.clock.now += SECOND
+            one = rule_talk.Conversation(c.packets, number=2, clock=c.clock)
+            chunk = one.memory.chunk(DATA)
+            one.read_call(DATA, xid=0x5000, write=[chunk])
+            one.reply(0x5000, one.read_results(DATA), write=[one.push(chunk, rule_talk.data(DATA))])
+            c.packets[:] = [packet._replace(data=packet.data[:96]) for packet in c.packets]
+        cause = self.report(talk)['causes'][0]
+        self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'), cause)
+        self.assertIn('large ones alone may be lost (an MTU black hole)', cause['against'])
+
     def test_not_their_size(self):
         """Once, or a few times; and where large ones arrive on another connection meanwhile."""
         for arguments in ({'n': 1}, {'n': 3, 'times': 1}):

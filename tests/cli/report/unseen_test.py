@@ -49,18 +49,21 @@ class Unseen(ConversationTest):
         self.assertIn('no Ack of the Call was captured', cause['against'])
 
     def test_other_calls_were_cut(self):
-        """A Call was cut within its chunk lists, and took as long: the client may not have answered RDMA Reads."""
+        """Two Calls were cut within their chunk lists, and took as long: the client may not have answered RDMA Reads."""
         def cut(c):
-            begin = len(c.packets)
             c.clock.now += SECOND
-            c.write((3072,))
-            call = c.packets[begin]
-            c.packets[begin:] = [call._replace(data=call.data[:100])] + [
-                one._replace(time_ns=one.time_ns + 3 * SECOND) for one in c.packets[begin + 1:]]
+            begin, calls = len(c.packets), []
+            for _ in range(2):
+                chunk = c.memory.read_chunk(len(rule_talk.rpc_call(0, rule_talk.NFS, rule_talk.WRITE, c.write_arguments(3072))), 3072)
+                calls.append((c.call(rule_talk.WRITE, c.write_arguments(3072), read=chunk), chunk))
+            c.packets[begin:] = [one._replace(data=one.data[:90]) for one in c.packets[begin:]]
             c.clock.now += 3 * SECOND
+            for xid, chunk in calls:
+                c.pull(chunk, rule_talk.data(3072))
+                c.reply(xid, bytes(8))
         cause = self.slow_server(3, True, then=cut)
         self.assertEqual(cause['confidence'], 'medium')
-        self.assertIn('which part of 1 other RPC took long is not known', cause['against'])
+        self.assertIn('which part of 2 other RPCs took long is not known', cause['against'])
 
     def test_how_much_moved_was_cut(self):
         """Data stands still for 4 s, and the Reply is cut before the lengths of what it returns: it may have been much that moved,

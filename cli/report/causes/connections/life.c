@@ -253,6 +253,9 @@ static const char *doubt(const struct report *r, const struct report_connection 
     if (!maybe && report_began_stuck(c))
         maybe = "where it was sent again large packets came in vain at first: these alone may "
                 "have been lost (an MTU black hole)";
+    if (!maybe && f->from && report_large_alone(f->from))
+        maybe = "large packets were sent in vain again and again, and the Calls were cut: large "
+                "ones alone may be lost (an MTU black hole)";
     if (!maybe && f->from && reset_in_the_end(f->from))
         maybe = "the server answered in the end, by a RST: large packets alone, which it owed, may "
                 "have "

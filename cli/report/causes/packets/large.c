@@ -83,6 +83,11 @@ static bool came_smaller(const struct report_connection *c, int to_server)
     return large_stuck(c, to_server) && c->path[end_of(c, to_server)].small_size > 0;
 }
 
+bool report_large_alone(const struct report_connection *c)
+{
+    return c->trouble->moves_cut && (large_stuck(c, 0) || large_stuck(c, 1));
+}
+
 bool report_began_stuck(const struct report_connection *c)
 {
     return (large_stuck(c, 0) || large_stuck(c, 1)) && c->pub.life.established_frame > 0 &&
