@@ -217,7 +217,7 @@ PROOFS = [
     Operation("bth", "net/packet/bth", 16, runs=6, longer=[(28, 29), (43, 44)], slevel=GIVE,
               split=["rpcrdma_cursor_take"]),
     Operation("plain", "net/packet/bth", 56, runs=4, slevel=GIVE),
-    Operation("many", "net/packet/plain", 72, runs=4, slevel={"rpcrdma_plain_many": 2000, "make": 2000, "more": 50, "give_icrc": 50}),
+    Operation("many", "net/packet/plain", 72, runs=4, slevel={"rpcrdma_plain_many": 2000, "before_samples": 20, "make": 2000, "more": 50, "give_icrc": 50}),
     Operation("cm", "net/packet/cm", 48, runs=2, longer=[(170, 173), (262, 265)], slevel=CM,
               split=["rpcrdma_cursor_take", "field"], inline=["decode", "request", "private_data"]),
 ]
