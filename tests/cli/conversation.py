@@ -5,7 +5,11 @@ import json
 import os
 
 from command import CommandTest
+import cm
+import rule_talk
 import rules
+
+SECOND = 10**9
 
 
 def roce_source(packet):
@@ -19,6 +23,21 @@ def pass_by(c, ns):
     one = c.packets[-1]
     c.packets.append(one._replace(data=one.data[:12] + b'\x88\xb5' + one.data[14:], time_ns=c.clock.tick()))
     c.clock.now += ns - ns // 2
+
+
+def call_in_vain(c):
+    """A Call that nothing answers, and that the client's adapter sends six times again. Returns its XID."""
+    xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+    c.packets.pop()  # its Ack
+    for _ in range(6):
+        c.clock.now += 2 * SECOND
+        c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
+    return xid
+
+
+def close_in_vain(c):
+    """The client closes the connection, and nothing answers that, either."""
+    c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
 
 
 def write_with_pause(c, nap_ns, delayed_ns):

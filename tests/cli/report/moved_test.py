@@ -3,7 +3,7 @@
 import struct
 import unittest
 
-from conversation import ConversationTest, roce_source
+from conversation import ConversationTest, call_in_vain, close_in_vain, roce_source
 from icmp import ADVERTISEMENT, neighbor
 import cm
 import rule_talk
@@ -108,7 +108,7 @@ class Moved(ConversationTest):
                 c.clock.now += 2 * SECOND
                 c.packets.append(c.packets[-1]._replace(data=OTHER + c.packets[-1].data[6:], time_ns=c.clock.tick()))
             begin = len(c.packets)
-            c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+            close_in_vain(c)
             for number in (2, 3):
                 attempt(c, number)
             c.packets[begin:] = [one._replace(data=OTHER + one.data[6:]) if roce_source(one) == rule_talk.CLIENT else one
@@ -145,12 +145,8 @@ class Moved(ConversationTest):
         for elsewhere in (True, False):
             def talk(c, _, elsewhere=elsewhere):
                 c.null()
-                c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
-                c.packets.pop()
-                for _ in range(6):
-                    c.clock.now += 2 * SECOND
-                    c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
-                c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+                call_in_vain(c)
+                close_in_vain(c)
                 begin = len(c.packets)
                 for number in (2, 3):
                     attempt(c, number)
@@ -189,13 +185,8 @@ class Claimed(ConversationTest):
                 arp(sender[address:address + 4], mac)
             c.clock.now += ago_ns
             c.null()
-            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
-            c.packets.pop()
-            call = c.packets[-1]
-            for _ in range(6):
-                c.clock.now += 2 * SECOND
-                c.packets.append(call._replace(time_ns=c.clock.tick()))
-            c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+            xid = call_in_vain(c)
+            close_in_vain(c)
             arp(sender[26:30], HERS)
             one = c.beside(2)
             one.xid = c.xid
@@ -221,12 +212,7 @@ class Claimed(ConversationTest):
             first.null()
             for mac in HERS, OTHER:
                 c.packets.append(neighbor(c.packets[-1]._replace(time_ns=c.clock.tick()), ADVERTISEMENT, hosts[1], 'ff02::1', hosts[1], mac))
-            xid = first.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
-            c.packets.pop()
-            call = c.packets[-1]
-            for _ in range(6):
-                c.clock.now += 2 * SECOND
-                c.packets.append(call._replace(time_ns=c.clock.tick()))
+            xid = call_in_vain(first)
             second.xid = first.xid
             second.reply(second.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
         cause, = self.report(talk)['causes']

@@ -2,7 +2,7 @@
 """report of a connection that hosts open when another one of theirs, which took the place of one that was lost, has come and gone."""
 import unittest
 
-from conversation import ConversationTest
+from conversation import ConversationTest, call_in_vain, close_in_vain
 import cm
 import rule_talk
 
@@ -40,7 +40,7 @@ class Since(ConversationTest):
             c.null()
             xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
             c.clock.now += 2 * SECOND
-            c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+            close_in_vain(c)
             lost = c.beside(2).talk
             for _ in range(2):
                 lost.datagram(lost.client, cm.req(lost.local_id, cm.IP_SERVICE | rule_talk.PORT, lost.client.qpn, lost.client.psn,
@@ -62,12 +62,8 @@ class Since(ConversationTest):
         for asked in (False, True):
             def talk(c, _, asked=asked):
                 c.null()
-                c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
-                c.packets.pop()
-                for _ in range(6):
-                    c.clock.now += 2 * SECOND
-                    c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
-                c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+                call_in_vain(c)
+                close_in_vain(c)
                 if asked:
                     c.beside(2).begin()
                     del c.packets[-2:]
@@ -81,12 +77,8 @@ class Since(ConversationTest):
         for attempts in (0, 1, 2):
             def talk(c, _, attempts=attempts):
                 c.null()
-                xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
-                c.packets.pop()
-                for _ in range(6):
-                    c.clock.now += 2 * SECOND
-                    c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
-                c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+                xid = call_in_vain(c)
+                close_in_vain(c)
                 for number in range(attempts):
                     lost = c.beside(2 + number).talk
                     for _ in range(3):

@@ -109,6 +109,11 @@ bool report_attempt_unanswered(const struct report *r, const struct report_conne
             time_less(report_now_ns(r), c->pub.first_time_ns) >= 5 * SECOND);
 }
 
+bool report_attempt_in_vain(const struct report *r, const struct report_connection *c)
+{
+    return report_refused(&c->pub) || report_attempt_unanswered(r, c);
+}
+
 struct report_tried report_look_attempts(const struct report *r,
                                          const struct report_connection *last)
 {

@@ -78,6 +78,8 @@ struct report_tried {
 /* Nothing answered it, as `connection_unanswered`; or its REQ passed once, and nothing answered for
  * longer than a client waits until it asks again (Linux: 4 s): the next ones came nowhere. */
 bool report_attempt_unanswered(const struct report *r, const struct report_connection *c);
+/* Likewise, or it was refused. */
+bool report_attempt_in_vain(const struct report *r, const struct report_connection *c);
 struct report_tried report_look_attempts(const struct report *r,
                                          const struct report_connection *last);
 /* They, and what became of them; `first`: the number of the first. */

@@ -50,8 +50,7 @@ static bool being_set_up(const struct rpcrdma_connection *c)
 
 static bool was_in_vain(const struct report *r, const struct report_connection *c)
 {
-    return c && (report_attempt_unanswered(r, c) || report_refused(&c->pub) ||
-                 (c->pub.life.next == 0 && being_set_up(&c->pub)));
+    return c && (report_attempt_in_vain(r, c) || (c->pub.life.next == 0 && being_set_up(&c->pub)));
 }
 
 /* Another connection took its place, which attempts that nothing answered, or that were refused,

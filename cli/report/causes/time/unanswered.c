@@ -283,7 +283,7 @@ static const struct report_connection *before_attempts(const struct report *r,
 {
     do
         c = report_numbered(r, c->pub.life.previous);
-    while (c && (report_refused(&c->pub) || report_attempt_unanswered(r, c)));
+    while (c && report_attempt_in_vain(r, c));
     return c;
 }
 
