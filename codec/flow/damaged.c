@@ -20,16 +20,27 @@ static const struct {
     [FLOW_DOUBT_SET_UP] = {2, 1 << 17},
 };
 
+/* What it answers is sent in this one; NULL: nothing of that is known. */
+static const struct flow_direction *asks(const struct flow_direction *dir)
+{
+    return dir->conn ? flow_conn_direction(dir->conn, 1 - dir->index) : NULL;
+}
+
+bool flow_response_passed(const struct flow_direction *dir, const struct rpcrdma_op *op)
+{
+    const struct flow_direction *asked = asks(dir);
+
+    return op->kind == RPCRDMA_OP_READ_RESPONSE && asked && asked->delivery &&
+           flow_delivery_responded(asked->delivery, op->seq);
+}
+
 /* More was asked for than was seen to be sent, or something that was answered long ago; or it is a
  * response that passed before. */
 static bool answer_fits(const struct flow_direction *dir, const struct rpcrdma_op *op)
 {
-    const struct flow_direction *asked =
-        dir->conn ? flow_conn_direction(dir->conn, 1 - dir->index) : NULL;
+    const struct flow_direction *asked = asks(dir);
 
-    return asked && flow_stream_answer_fits(asked, op) &&
-           !(op->kind == RPCRDMA_OP_READ_RESPONSE && asked->delivery &&
-             flow_delivery_responded(asked->delivery, op->seq));
+    return asked && flow_stream_answer_fits(asked, op) && !flow_response_passed(dir, op);
 }
 
 static bool request_fits(struct rpcrdma_flow *flow, const struct flow_direction *dir,

@@ -90,6 +90,9 @@ void flow_look(struct rpcrdma_flow *flow, int64_t now_ns);
 
 /* damaged.c: it does not fit in, and its packet was damaged: no receiver took it */
 bool flow_is_damaged(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
+/* It is a Read response, and passed before, as where it was damaged at the second of two places of
+ * capture. */
+bool flow_response_passed(const struct flow_direction *dir, const struct rpcrdma_op *op);
 
 /* Of a connection that is known to be RPC-over-RDMA and waits for nothing: what is sent there shows
  * nothing more of it. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/delivery/delivery.h"
 #include "flow/flow_state.h"
 
 #include "wire/hot.h"
@@ -47,21 +46,12 @@ RPCRDMA_APART static bool ack(struct rpcrdma_flow *flow, struct flow_direction *
     return true;
 }
 
-/* It came before, as where it was damaged at the second of two places of capture. */
-RPCRDMA_RARE static bool came_before(const struct rpcrdma_flow *flow,
-                                     const struct flow_direction *dir, const struct rpcrdma_op *op)
-{
-    const struct flow_direction *asked = flow_conn_direction(dir->conn, 1 - dir->index);
-
-    return flow->doubt.damaged && asked && asked->delivery &&
-           flow_delivery_responded(asked->delivery, op->seq);
-}
-
 /* A packet of a Read response. */
 RPCRDMA_APART static bool response(struct rpcrdma_flow *flow, struct flow_direction *dir,
                                    const struct rpcrdma_op *op)
 {
-    if (RPCRDMA_SELDOM(flow->context.several_taps) && came_before(flow, dir, op))
+    if (RPCRDMA_SELDOM(flow->context.several_taps) && flow->doubt.damaged &&
+        flow_response_passed(dir, op))
         return false;
     answer(flow, dir, op);
     if (!flow_conns_messages_only(flow->conns))
