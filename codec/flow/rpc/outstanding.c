@@ -26,7 +26,7 @@ static uint64_t missed_frame(const struct flow_conn *conn, const struct rpc_conn
 /* One of them may have been its Reply. */
 static bool waits(const struct rpc_transaction *t, uint64_t missed)
 {
-    return t->has_call && t->pub.reply_frame == 0 && !t->reply.ready && t->pub.call_frame > missed;
+    return t->has_call && t->pub.reply_frame == 0 && !t->reply.kept && t->pub.call_frame > missed;
 }
 
 void flow_rpc_waiting(struct flow_conn *conn,

@@ -153,8 +153,8 @@ static bool chunk_passed(struct rpc_transaction *t, struct rpc_awaited *a)
 
 bool rpc_reply_passed(struct rpc_transaction *t)
 {
-    const struct rpcrdma_message *message = &t->reply.message;
-    struct rpc_awaited *a = &t->reply.awaited;
+    const struct rpcrdma_message *message = &t->reply.kept->message;
+    struct rpc_awaited *a = &t->reply.kept->awaited;
 
     if (!a->begun) {
         *a = (struct rpc_awaited){.begun = true, .it = rpcrdma_write_begin(&message->write)};

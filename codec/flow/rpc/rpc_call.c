@@ -9,7 +9,7 @@
 /* It is outstanding: no Reply to it has come, nor a part of one. */
 static bool outstanding(const struct rpc_transaction *t)
 {
-    return t->has_call && t->pub.reply_frame == 0 && !t->reply.ready;
+    return t->has_call && t->pub.reply_frame == 0 && !t->reply.kept;
 }
 
 /* A Call whose Reply may be what was not captured is not reported as outstanding. */
@@ -139,7 +139,8 @@ static void call_accept(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     if (!t->chunk_map) {
         t->early = data_was_early(t);
         t->chunk_map = rpc_chunk_map_open(rpcs, t, m->sender, RPC_CALL_READ, msg);
-        t->reply.awaited.begun = false; /* a Reply that came before it: what it returns is known */
+        if (t->reply.kept) /* it came before its Call: what it returns is known */
+            t->reply.kept->awaited.begun = false;
     }
     t->pub.segments = t->chunk_map ? t->chunk_map->n_regions : 0;
     if (t->call_emitted)

@@ -38,15 +38,16 @@ static void refuse(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 /* The Reply that waited has all, or has waited long enough. */
 void rpc_reply_release(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
-    struct rpc_response a = {.message = &t->reply.message,
+    const struct rpc_kept_reply *kept = t->reply.kept;
+    struct rpc_response a = {.message = &kept->message,
                              .parts = &t->reply.parts,
                              .chunk_map = t->reply.chunk_map,
-                             .frame = t->reply.frame,
-                             .time_ns = t->reply.time_ns};
+                             .frame = kept->frame,
+                             .time_ns = kept->time_ns};
 
     rpc_unhold_reply(rpcs, t);
-    if (t->reply.message.kind == RPCRDMA_KIND_ERROR)
-        refuse(rpcs, t, &t->reply.message, t->reply.frame);
+    if (kept->message.kind == RPCRDMA_KIND_ERROR)
+        refuse(rpcs, t, &kept->message, kept->frame);
     else
         respond(rpcs, t, &a);
 }
@@ -62,19 +63,18 @@ void rpc_reply_release_if_ready(struct flow_rpcs *rpcs, struct rpc_transaction *
 static bool keep_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                        const struct flow_message *m)
 {
-    struct rpc_reply *r = &t->reply;
     const struct flow_send *send = m->send;
+    struct rpc_kept_reply *kept = flow_alloc(&rpcs->context->memory, sizeof(*kept) + send->caplen);
 
-    r->header = flow_alloc(&rpcs->context->memory, send->caplen ? send->caplen : 1);
-    if (!r->header)
+    if (!kept)
         return false;
-    r->header_caplen = send->caplen ? send->caplen : 1;
-    memcpy(r->header, send->data, send->caplen);
-    flow_message_decode(m->message->message->dialect, r->header, send->caplen, send->len,
-                        &r->message);
-    r->frame = send->frame;
-    r->time_ns = send->time_ns;
-    r->ready = true;
+    kept->caplen = send->caplen;
+    memcpy(kept->data, send->data, send->caplen);
+    flow_message_decode(m->message->message->dialect, kept->data, send->caplen, send->len,
+                        &kept->message);
+    kept->frame = send->frame;
+    kept->time_ns = send->time_ns;
+    t->reply.kept = kept;
     return true;
 }
 
@@ -97,7 +97,7 @@ static struct rpc_transaction *oldest_held(const struct flow_rpcs *rpcs)
 {
     struct rpc_transaction *a = TAILQ_FIRST(&rpcs->held[0]), *b = TAILQ_FIRST(&rpcs->held[1]);
 
-    return !a || (b && b->reply.frame < a->reply.frame) ? b : a;
+    return !a || (b && b->reply.kept->frame < a->reply.kept->frame) ? b : a;
 }
 
 /* The transaction of a Reply whose Call has none, or has had its Reply. NULL: there is to be none.
@@ -123,7 +123,7 @@ static struct rpc_transaction *begin_with_reply(struct flow_rpcs *rpcs, struct f
 /* It waits for its Call, or for data. */
 static void hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t, struct rpc_part *part)
 {
-    part->data = part->data ? t->reply.message.payload.data : NULL;
+    part->data = part->data ? t->reply.kept->message.payload.data : NULL;
     rpc_parts_add(rpcs, t, &t->reply.parts, part, true);
     rpc_hold_reply(rpcs, t);
     if (rpcs->n_held > RPC_HELD)
@@ -140,7 +140,7 @@ RPCRDMA_APART void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn,
     uint64_t pending;
     bool read_read;
 
-    if (t && t->reply.ready) { /* a second Reply while the first waits */
+    if (t && t->reply.kept) { /* a second Reply while the first waits */
         rpc_reply_release(rpcs, t);
         t = NULL;
     }
@@ -239,6 +239,7 @@ void rpc_check_held(struct flow_rpcs *rpcs, int64_t now)
 {
     struct rpc_transaction *t = TAILQ_FIRST(&rpcs->held[0]);
 
-    if (t && (now - t->reply.time_ns > RPC_HOLD_NS || now < t->reply.time_ns - RPC_HOLD_NS))
+    if (t &&
+        (now - t->reply.kept->time_ns > RPC_HOLD_NS || now < t->reply.kept->time_ns - RPC_HOLD_NS))
         rpc_reply_release(rpcs, t);
 }

@@ -57,22 +57,26 @@ struct rpc_awaited {
     uint32_t chunk, segment, at;
 };
 
-/* A Reply that cannot be given yet. */
-struct rpc_reply {
-    struct rpc_parts parts;
-    bool open;      /* parts came, more are to come */
-    bool ready;     /* its last Send has come; what follows is of that */
-    bool read_read; /* its read list waits to be pulled */
-    uint8_t *header;
-    uint32_t header_caplen;
-    struct rpc_chunk_map *chunk_map; /* its read list */
-    uint64_t pending;                /* bytes of that which have not passed */
+/* The last Send of a Reply that cannot be given yet. Most Replies can: it is a piece of its own. */
+struct rpc_kept_reply {
+    struct rpc_awaited awaited;     /* valid where it is begun */
+    struct rpcrdma_message message; /* on `data` */
     uint64_t frame;
     int64_t time_ns;
     TAILQ_ENTRY(rpc_transaction) held; /* where it waits */
-    bool waits;
-    struct rpc_awaited awaited;     /* valid where it is begun */
-    struct rpcrdma_message message; /* on `header`; valid where `ready` */
+    uint32_t caplen;
+    uint8_t data[];
+};
+
+/* What came of a Reply. */
+struct rpc_reply {
+    struct rpc_parts parts;
+    bool open;                       /* parts came, more are to come */
+    bool read_read;                  /* its read list waits to be pulled */
+    bool waits;                      /* in a list of those held */
+    struct rpc_kept_reply *kept;     /* NULL: its last Send has not come. Owned */
+    struct rpc_chunk_map *chunk_map; /* its read list */
+    uint64_t pending;                /* bytes of that which have not passed */
 };
 
 /* A Call that was sent more than once on its connection, and answered: each Send may be. */
@@ -160,7 +164,7 @@ struct rpc_transaction {
         uint32_t first, last; /* 0: none */
     } reads[2];               /* ids of the Read requests to its regions, by the end that asks */
 
-    struct rpc_reply reply; /* last: see get_transaction */
+    struct rpc_reply reply;
 };
 
 /* What the Call offers to RDMA was not captured to its end. */

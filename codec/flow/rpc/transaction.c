@@ -23,9 +23,7 @@ static struct rpc_transaction *get_transaction(struct flow_rpcs *rpcs)
     rpcs->n_spare_transactions--;
     /* not what is only looked at where something else says that it is set */
     memset(t, 0, offsetof(struct rpc_transaction, pub.operations));
-    memset((char *)t + behind_operations, 0,
-           offsetof(struct rpc_transaction, reply.awaited) - behind_operations);
-    t->reply.awaited.begun = false;
+    memset((char *)t + behind_operations, 0, sizeof(*t) - behind_operations);
     return t;
 }
 
@@ -149,7 +147,7 @@ void rpc_hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     struct rpc_reply *r = &t->reply;
 
     r->waits = true;
-    TAILQ_INSERT_TAIL(&rpcs->held[r->read_read], t, reply.held);
+    TAILQ_INSERT_TAIL(&rpcs->held[r->read_read], t, reply.kept->held);
     rpcs->n_held++;
 }
 
@@ -160,7 +158,7 @@ void rpc_unhold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (!r->waits)
         return;
     r->waits = false;
-    TAILQ_REMOVE(&rpcs->held[r->read_read], t, reply.held);
+    TAILQ_REMOVE(&rpcs->held[r->read_read], t, reply.kept->held);
     rpcs->n_held--;
 }
 
@@ -207,9 +205,11 @@ static void end(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     rpc_chunk_map_free(rpcs, t->reply.chunk_map);
     rpc_parts_free(rpcs, &t->parts);
     rpc_parts_free(rpcs, &t->reply.parts);
-    flow_release(&rpcs->context->memory, t->reply.header, t->reply.header_caplen);
+    if (t->reply.kept)
+        flow_release(&rpcs->context->memory, t->reply.kept,
+                     sizeof(*t->reply.kept) + t->reply.kept->caplen);
     t->chunk_map = t->reply.chunk_map = NULL;
-    t->reply.header = NULL;
+    t->reply.kept = NULL;
 }
 
 struct rpcrdma_transaction *rpc_public_of(struct rpc_transaction *t)
@@ -409,7 +409,7 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 /* It ends before its time: the tracker is full, or its XID is used again. */
 void rpc_cut_short(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
-    if (t->reply.ready)
+    if (t->reply.kept)
         rpc_reply_release(rpcs, t);
     else
         rpc_finish(rpcs, t);
