@@ -64,8 +64,8 @@ void flow_delivery_fetch_next(const struct flow_delivery *d, const struct flow_d
     enum { PSN = 0xffffff };
 
     flow_fetch(transmission_record(d, d->count), sizeof(*d->ring));
-    flow_fetch(recent_slot(d, (uint32_t)d->next & PSN), sizeof(*d->recent));
-    flow_fetch(recent_slot(d, (uint32_t)back->next & PSN), sizeof(*d->recent));
+    flow_fetch(recent_pair(d, (uint32_t)d->next & PSN), 2 * sizeof(*d->recent));
+    flow_fetch(recent_pair(d, (uint32_t)back->next & PSN), 2 * sizeof(*d->recent));
 }
 
 static uint64_t near(const struct flow_delivery *d, uint32_t seq, bool psn)

@@ -10,7 +10,7 @@
  * same) or comes late (an older one). Where it does not, time does.
  */
 
-/* Twice as many slots. Of two in one the later stays. */
+/* Twice as many slots: what was in a pair has two. */
 static bool grow(struct flow_memory *memory, struct flow_delivery *d)
 {
     struct recent *before = d->recent, *bigger;

@@ -12,10 +12,21 @@ bool icrc_differs(const struct recent *a, const struct recent *b);
 
 /* origin.c */
 enum origin { ORIGIN_AGAIN, ORIGIN_LATE };
-/* The high bits of a hash. */
+/* A packet is in one of two slots, the first of which is filled first: the high bits of a hash. */
+static inline struct recent *recent_pair(const struct flow_delivery *d, uint32_t seq)
+{
+    uint64_t slot = (uint64_t)(seq * UINT32_C(2654435761)) * d->recent_size >> 32;
+
+    return &d->recent[slot & ~UINT64_C(1)];
+}
+/* Where it is; else where it would be: what is free, or has the older packet. */
 static inline struct recent *recent_slot(const struct flow_delivery *d, uint32_t seq)
 {
-    return &d->recent[(uint64_t)(seq * UINT32_C(2654435761)) * d->recent_size >> 32];
+    struct recent *r = recent_pair(d, seq);
+
+    if (!r[0].set || r[0].seq == seq)
+        return &r[0];
+    return !r[1].set || r[1].seq == seq || r[1].time_ns <= r[0].time_ns ? &r[1] : &r[0];
 }
 /* The most slots that there may be: more where much comes twice, for it may come late. */
 static inline uint32_t recents_most(const struct flow_delivery *d)

@@ -8,7 +8,7 @@
 #include "flow/delivery/delivery.h"
 
 enum {
-    RECENT_FIRST = 8,                        /* slots, */
+    RECENT_FIRST = 4,                        /* slots, */
     RECENT_MOST = 64,                        /* and where packets come fast */
     RECENT_TWICE = RPCRDMA_BOUND(1024, 128), /* where much comes twice */
     RECENT_AT_TWO = RPCRDMA_BOUND(1024, 64), /* likewise, on their way between two places */

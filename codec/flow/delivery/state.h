@@ -98,7 +98,7 @@ struct flow_delivery {
     struct recent first_recent[RECENT_FIRST];
 };
 #if UINTPTR_MAX == UINT64_MAX
-_Static_assert(sizeof(struct flow_delivery) <= 664, "each connection has two");
+_Static_assert(sizeof(struct flow_delivery) <= 536, "each connection has two");
 #endif
 
 /* Zero where there is nothing of it. */

@@ -5,7 +5,7 @@
 
 #include "delivery_rig.h"
 
-enum { PSN = 1000, FEW = 4, MANY = 32, KEPT_OF_FEW = 1280 };
+enum { PSN = 1000, FEW = 4, MANY = 32, KEPT_OF_FEW = 600 };
 
 static int64_t now;
 
@@ -59,13 +59,42 @@ static void test_many_are_known_again(void **state)
 }
 
 /* In the direction of the i-th packet, an Ack that answers what comes from its receiver. */
-static void sent_with_ack(uint32_t i)
+static void sent_with_ack_of(uint32_t i, uint32_t psn)
 {
     const struct rpcrdma_op packet =
-        delivery_packet(RPCRDMA_OP_ACK, 10 * PSN + i, 0, (uint16_t)(2 * i + 2), now);
+        delivery_packet(RPCRDMA_OP_ACK, psn, 0, (uint16_t)(2 * i + 2), now);
 
     sent(i, (uint16_t)(2 * i + 1));
     flow_delivery_answer(&memory, back, d, &packet);
+}
+
+static void sent_with_ack(uint32_t i)
+{
+    sent_with_ack_of(i, 10 * PSN + i);
+}
+
+/* A Call and an Ack that come together on one of many connections are both known again, whatever
+ * their PSNs, and take no memory besides. */
+static void test_few_with_acks_take_little(void **state)
+{
+    for (uint32_t apart = 0; apart < MANY; apart++) {
+        uint32_t replies = 10 * PSN + apart;
+
+        for (uint32_t i = 0; i < FEW; i++) {
+            const struct rpcrdma_op reply =
+                delivery_packet(RPCRDMA_OP_SEND, replies + i, ONLY, (uint16_t)(i + 1), now);
+
+            flow_delivery_request(&memory, back, &reply, 1);
+            now += 20 * MS;
+            sent_with_ack_of(i, replies + i);
+            acked(i);
+        }
+        assert_true(memory.used <= (size_t)2 * KEPT_OF_FEW);
+        sent_with_ack_of(FEW - 1, replies + FEW - 1);
+        assert_int_equal(path_to(d)->duplicated, 2);
+        delivery_end(NULL);
+        assert_int_equal(delivery_begin(state), 0);
+    }
 }
 
 /* A microsecond apart, each once more so many later. */
@@ -137,8 +166,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, delivery_begin, delivery_end)
     const struct CMUnitTest tests[] = {
-        TEST(test_few_take_little), TEST(test_many_are_known_again),   TEST(test_copies_late),
-        TEST(test_without_memory),  TEST(test_responses_out_of_order),
+        TEST(test_few_take_little),      TEST(test_few_with_acks_take_little),
+        TEST(test_many_are_known_again), TEST(test_copies_late),
+        TEST(test_without_memory),       TEST(test_responses_out_of_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
