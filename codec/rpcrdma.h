@@ -20,6 +20,7 @@
 #include "op.h"
 #include "upper/compound.h"
 #include "upper/names.h"
+#include "upper/stream.h"
 #include "upper/xdr_grammar.h"
 #include "version.h"
 #include "wire/chunk.h"

@@ -86,13 +86,13 @@ static void v3_call(struct rpcrdma_cursor *c, uint32_t procedure, struct nfs_arg
 
 static bool compound_of(const struct rpcrdma_payload_stream *s, struct rpcrdma_compound *it)
 {
+    const struct rpcrdma_rpc_stream stream = {s->rpc,  s->call,   s->reverse,
+                                              s->data, s->caplen, s->len};
     bool callback;
 
     return s->call && rpcrdma_rpc_protection_known(s->call, s->rpc) &&
            rpcrdma_compound_is(s->call, s->reverse, &callback) &&
-           rpcrdma_compound_begin(it, s->rpc, s->call, s->reverse, s->data, s->caplen, s->len,
-                                  s->reduction, NULL) &&
-           it->has_count;
+           rpcrdma_compound_begin(it, &stream, s->reduction, NULL) && it->has_count;
 }
 
 RPCRDMA_APART static void other_call(const struct rpcrdma_payload_stream *s,

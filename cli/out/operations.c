@@ -47,6 +47,7 @@ void line_put_operations(struct out *out, const struct rpcrdma_flow_message *m)
 {
     const struct rpcrdma_rpc *call = view_call(m);
     const struct rpcrdma_span *payload = &m->message->payload;
+    struct rpcrdma_rpc_stream stream;
     struct rpcrdma_operation operation;
     struct rpcrdma_compound compound;
     struct taken_out taken;
@@ -57,8 +58,9 @@ void line_put_operations(struct out *out, const struct rpcrdma_flow_message *m)
         return;
     if (m->rpc->type == RPCRDMA_RPC_CALL)
         taken.reduction.n_chunks = 0;
-    if (!rpcrdma_compound_begin(&compound, m->rpc, call, m->reverse, payload->data, payload->caplen,
-                                payload->len, &taken.reduction, NULL) ||
+    stream = (struct rpcrdma_rpc_stream){m->rpc,          call,        m->reverse, payload->data,
+                                         payload->caplen, payload->len};
+    if (!rpcrdma_compound_begin(&compound, &stream, &taken.reduction, NULL) ||
         !compound.has_count || compound.declared == 0)
         return;
     out_char(out, '(');

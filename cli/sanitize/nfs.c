@@ -178,11 +178,12 @@ static const char *instead(const struct rpcrdma_compound *it, uint32_t operation
 /* The operations of `original`, which the walk is a copy of. */
 static void compound(struct sanitize_walk *w, const struct sanitize_rpc *rpc)
 {
+    const struct rpcrdma_rpc_stream stream = {rpc->rpc,  rpc->call,   rpc->reverse,
+                                              rpc->from, rpc->caplen, rpc->len};
     struct rpcrdma_compound it;
     struct rpcrdma_operation op;
 
-    if (!rpcrdma_compound_begin(&it, rpc->rpc, rpc->call, rpc->reverse, rpc->from, rpc->caplen,
-                                rpc->len, w->reduction, NULL)) {
+    if (!rpcrdma_compound_begin(&it, &stream, w->reduction, NULL)) {
         w->failed = true;
         return;
     }

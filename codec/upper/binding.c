@@ -73,8 +73,7 @@ static enum rpcrdma_binding_verdict walk(const struct rpcrdma_rpc_stream *reply,
         rpcrdma_xdr_step(&x, result->grammar);
         return verdict(&x.in, rpcrdma_cursor_left(&x.in) == 0);
     }
-    if (!rpcrdma_compound_begin(&compound, reply->rpc, reply->call, reply->reverse, reply->data,
-                                reply->caplen, reply->len, reduction, places))
+    if (!rpcrdma_compound_begin(&compound, reply, reduction, places))
         return RPCRDMA_BINDING_NONE;
     while (rpcrdma_compound_next(&compound, &operation))
         ;
@@ -147,8 +146,7 @@ static bool aligned_walk(const struct rpcrdma_rpc_stream *message, struct rpcrdm
         rpcrdma_xdr_step(&x, item->grammar);
         return x.in.status == RPCRDMA_OK && rpcrdma_cursor_left(&x.in) == 0;
     }
-    if (!rpcrdma_compound_begin(&compound, message->rpc, message->call, message->reverse,
-                                message->data, message->caplen, message->len, NULL, NULL))
+    if (!rpcrdma_compound_begin(&compound, message, NULL, NULL))
         return false;
     compound.xdr.bulk = bulk;
     while (rpcrdma_compound_next(&compound, &operation))

@@ -19,20 +19,20 @@ bool rpcrdma_compound_is(const struct rpcrdma_rpc *call, bool reverse, bool *cal
     return *callback || (call->program == RPCRDMA_PROGRAM_NFS && call->version == 4);
 }
 
-bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rpc *rpc,
-                            const struct rpcrdma_rpc *call, bool reverse, const void *data,
-                            size_t caplen, size_t len, const struct rpcrdma_reduction *reduction,
+bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rpc_stream *stream,
+                            const struct rpcrdma_reduction *reduction,
                             struct rpcrdma_insertion *places)
 {
+    const struct rpcrdma_rpc *rpc = stream->rpc;
     struct rpcrdma_cursor *in = &it->xdr.in;
 
     *it = (struct rpcrdma_compound){.xdr = {.reduction = reduction, .places = places},
                                     .reply = rpc->type == RPCRDMA_RPC_REPLY};
     if ((it->reply && !rpcrdma_rpc_has_results(rpc)) ||
-        !rpcrdma_compound_is(call, reverse, &it->callback))
+        !rpcrdma_compound_is(stream->call, stream->reverse, &it->callback))
         return false;
-    *in = rpcrdma_cursor_init(data, caplen, len);
-    if (!rpcrdma_rpc_body(rpc, call, in))
+    *in = rpcrdma_cursor_init(stream->data, stream->caplen, stream->len);
+    if (!rpcrdma_rpc_body(rpc, stream->call, in))
         return false;
     if (it->reply)
         it->status = rpcrdma_cursor_be32(in, "status of the COMPOUND");

@@ -13,6 +13,7 @@
 
 #include "../export.h"
 #include "../wire/rpc.h"
+#include "stream.h"
 #include "xdr_grammar.h"
 
 RPCRDMA_BEGIN_DECLS
@@ -44,17 +45,15 @@ struct rpcrdma_compound {
 RPCRDMA_API bool rpcrdma_compound_is(const struct rpcrdma_rpc *call, bool reverse, bool *callback);
 
 /*
- * Starts on the RPC message of which caplen bytes of the len that travel in this stream are at
- * data; offsets count from its start. rpc is its decoded header; call that of its Call (of a Call:
- * itself). reduction (may be NULL, then nothing was taken out) and places (may be NULL, else one
- * entry per write chunk, zeroed by the caller) are borrowed until the last next.
+ * Starts on the RPC message of this stream, whose Call must be known; offsets count from its start.
+ * Its data, the reduction (NULL: nothing was taken out) and places (NULL, or one entry per write
+ * chunk, zeroed by the caller) are borrowed until the last next.
  *
  * False where there are no operations to be found: not a COMPOUND, a Reply without results, a
  * header that was cut, RPCSEC_GSS privacy.
  */
-RPCRDMA_API bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rpc *rpc,
-                                        const struct rpcrdma_rpc *call, bool reverse,
-                                        const void *data, size_t caplen, size_t len,
+RPCRDMA_API bool rpcrdma_compound_begin(struct rpcrdma_compound *it,
+                                        const struct rpcrdma_rpc_stream *stream,
                                         const struct rpcrdma_reduction *reduction,
                                         struct rpcrdma_insertion *places);
 

@@ -181,12 +181,12 @@ static void add_read(struct call *call, uint64_t offset)
 
 static bool compound_begin(const struct rpcrdma_payload_stream *s, struct rpcrdma_compound *it)
 {
+    const struct rpcrdma_rpc_stream stream = {s->rpc,  s->call,   s->reverse,
+                                              s->data, s->caplen, s->len};
     bool callback;
 
     return rpcrdma_compound_is(s->call, s->reverse, &callback) && !callback &&
-           rpcrdma_compound_begin(it, s->rpc, s->call, s->reverse, s->data, s->caplen, s->len, NULL,
-                                  NULL) &&
-           it->has_count;
+           rpcrdma_compound_begin(it, &stream, NULL, NULL) && it->has_count;
 }
 
 static void call_v4(const struct exported_rpc *rpc, struct rpcrdma_compound *it, struct call *call)

@@ -48,8 +48,9 @@ static struct walked walk(const struct input *in, const uint8_t *data, size_t ca
     struct rpcrdma_operation operation;
     struct walked w = {0};
 
-    if (!rpcrdma_compound_begin(&it, &in->rpc, &in->call, in->reverse, data, caplen, len,
-                                in->reduced ? &in->reduction : NULL, in->reduced ? places : NULL))
+    if (!rpcrdma_compound_begin(
+            &it, &(struct rpcrdma_rpc_stream){&in->rpc, &in->call, in->reverse, data, caplen, len},
+            in->reduced ? &in->reduction : NULL, in->reduced ? places : NULL))
         return w;
     while (rpcrdma_compound_next(&it, &operation)) {
         MUST(operation.index == w.n && operation.off <= len);

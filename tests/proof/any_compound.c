@@ -3,12 +3,12 @@
 #include "proof.h"
 #include "upper/private.h"
 
-bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rpc *rpc,
-                            const struct rpcrdma_rpc *call, bool reverse, const void *data, size_t caplen, size_t len,
-                            const struct rpcrdma_reduction *reduction, struct rpcrdma_insertion *places)
+bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rpc_stream *stream,
+                            const struct rpcrdma_reduction *reduction,
+                            struct rpcrdma_insertion *places)
 {
     ANY(it);
-    it->xdr.in = rpcrdma_cursor_init(data, caplen, len);
+    it->xdr.in = rpcrdma_cursor_init(stream->data, stream->caplen, stream->len);
     it->xdr.in.off = any_word();
     it->xdr.reduction = reduction;
     it->xdr.places = places;

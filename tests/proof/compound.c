@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The operations of a COMPOUND, and what RPCs of other versions of NFS have in chunks: streams of any length, from
- * which anything may have been taken out, by the cursor of any_cursor/. PROOF_LIST says which.
+ * The operations of a COMPOUND, and what RPCs of other versions of NFS have in chunks: streams of
+ * any length, from which anything may have been taken out, by the cursor of any_cursor/. PROOF_LIST
+ * says which.
  */
 #include "proof.h"
 #include "upper/binding.h"
@@ -40,12 +41,12 @@ static void operations(const uint8_t *data)
 {
     struct rpcrdma_rpc rpc = any_rpc(), call = any_rpc();
     struct rpcrdma_reduction reduction = any_reduction();
+    struct rpcrdma_rpc_stream stream = {&rpc, &call, maybe(), data, any_word(), any_word()};
     struct rpcrdma_ddp ddp = {0};
     struct rpcrdma_compound it;
     struct rpcrdma_operation op;
 
-    if (!rpcrdma_compound_begin(&it, &rpc, &call, maybe(), data, any_word(), any_word(), maybe() ? &reduction : NULL,
-                                maybe() ? places : NULL))
+    if (!rpcrdma_compound_begin(&it, &stream, maybe() ? &reduction : NULL, maybe() ? places : NULL))
         return;
     while (rpcrdma_compound_next(&it, &op))
         rpcrdma_ddp_operation(&it, &op, &ddp);

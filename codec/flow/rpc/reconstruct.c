@@ -52,14 +52,13 @@ struct rpcrdma_reduction reconstruct_reduction(struct flow_rpcs *rpcs,
     return r;
 }
 
-static bool ends_with_arguments(const struct reconstruct_base *base, const struct rpcrdma_rpc *call,
-                                bool reverse, const struct rpcrdma_reduction *reduced)
+static bool ends_with_arguments(const struct rpcrdma_rpc_stream *call,
+                                const struct rpcrdma_reduction *reduced)
 {
     struct rpcrdma_compound it;
     struct rpcrdma_operation op;
 
-    if (!rpcrdma_compound_begin(&it, call, call, reverse, base->data, base->caplen, base->len,
-                                reduced, NULL))
+    if (!rpcrdma_compound_begin(&it, call, reduced, NULL))
         return false;
     while (rpcrdma_compound_next(&it, &op))
         ;
@@ -71,18 +70,19 @@ static bool ends_with_arguments(const struct reconstruct_base *base, const struc
 static bool pads_fit(struct flow_rpcs *rpcs, const struct rpc_transaction *t,
                      const struct rpc_chunk_map *reads, const struct reconstruct_base *base)
 {
-    const bool reverse = reconstruct_is_reverse(t);
     struct rpcrdma_reduction reduced;
-    struct rpcrdma_rpc call;
+    struct rpcrdma_rpc_stream call;
+    struct rpcrdma_rpc header;
 
     if (!base->data || !reconstruct_reserve(rpcs, reads->n_reads))
         return false;
-    rpcrdma_rpc_decode(base->data, base->caplen, base->len, &call);
+    rpcrdma_rpc_decode(base->data, base->caplen, base->len, &header);
+    call = reconstruct_call_stream(t, &header, base->data, base->caplen, base->len);
     reduced = reconstruct_reduction(rpcs, reads);
-    if (ends_with_arguments(base, &call, reverse, &reduced))
+    if (ends_with_arguments(&call, &reduced))
         return false;
     reduced.pad_inline = true;
-    return ends_with_arguments(base, &call, reverse, &reduced);
+    return ends_with_arguments(&call, &reduced);
 }
 
 bool reconstruct_pads_inline(struct flow_rpcs *rpcs, const struct rpc_transaction *t,

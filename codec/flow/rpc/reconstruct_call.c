@@ -26,8 +26,7 @@ static void read_names(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, call, &reduced);
     }
     compound = rpcrdma_compound_is(call->rpc, call->reverse, &callback);
-    if (!compound || !rpcrdma_compound_begin(&it, call->rpc, call->rpc, call->reverse, call->data,
-                                             call->caplen, call->len, &reduced, NULL)) {
+    if (!compound || !rpcrdma_compound_begin(&it, call, &reduced, NULL)) {
         rpcrdma_ddp_call(call, &reduced, &t->ddp);
         t->ddp.slot_known = call->rpc->status == RPCRDMA_MALFORMED ||
                             (call->rpc->present & RPCRDMA_RPC_HAS_PROGRAM && !compound);

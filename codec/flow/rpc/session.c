@@ -317,15 +317,16 @@ void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 {
     struct rpc_session *session = t->ddp.has_slot ? find(rpcs, t->session) : NULL;
     bool doubt = t->slot && t->slot_doubt != 0;
+    struct rpcrdma_rpc_stream stream = *reply;
     struct rpcrdma_compound it;
     struct rpcrdma_operation op;
     bool create = creates(t);
 
     if (!t->ddp.has_slot && !create)
         return;
-    if (!reply->data ||
-        !rpcrdma_compound_begin(&it, reply->rpc, &t->rpc, t->pub.callback, reply->data,
-                                reply->caplen, reply->len, NULL, NULL)) {
+    stream.call = &t->rpc;
+    stream.reverse = t->pub.callback;
+    if (!stream.data || !rpcrdma_compound_begin(&it, &stream, NULL, NULL)) {
         if (session)
             session->blind[t->pub.callback] = true;
         return;

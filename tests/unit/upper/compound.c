@@ -24,8 +24,9 @@ static struct told tell(const struct bytes *b, size_t caplen, size_t len,
     struct rpcrdma_rpc rpc;
 
     rpcrdma_rpc_decode(copy, caplen, len, &rpc);
-    told.begun = rpcrdma_compound_begin(&it, &rpc, call ? call : &rpc, reverse, copy, caplen, len,
-                                        reduction, NULL);
+    told.begun = rpcrdma_compound_begin(
+        &it, &(struct rpcrdma_rpc_stream){&rpc, call ? call : &rpc, reverse, copy, caplen, len},
+        reduction, NULL);
     while (told.begun && rpcrdma_compound_next(&it, &op)) {
         if (told.names[0])
             strcat(told.names, "+");

@@ -32,8 +32,9 @@ static struct rpcrdma_ddp eligible(const struct bytes *b, const struct rpcrdma_g
     struct rpcrdma_ddp ddp = {0};
     struct rpcrdma_rpc rpc = decoded(b);
 
-    assert_true(
-        rpcrdma_compound_begin(&it, &rpc, &rpc, false, b->data, b->n, b->n, &reduction, NULL));
+    assert_true(rpcrdma_compound_begin(
+        &it, &(struct rpcrdma_rpc_stream){&rpc, &rpc, false, b->data, b->n, b->n}, &reduction,
+        NULL));
     while (rpcrdma_compound_next(&it, &op))
         rpcrdma_ddp_operation(&it, &op, &ddp);
     rpcrdma_ddp_compound(&it, &ddp);
