@@ -6,13 +6,13 @@
 #include "check/check_options.h"
 #include "check/report.h"
 #include "check/tally.h"
-#include "check/twice.h"
 #include "common/complain.h"
 #include "common/plural.h"
 #include "filter/message_values.h"
 #include "out/transaction.h"
 #include "out/view.h"
 #include "output/finish.h"
+#include "pipeline/copies.h"
 #include "pipeline/pipeline.h"
 
 struct check {
@@ -338,24 +338,41 @@ static bool nothing_to_check(const struct check *check, const struct pipeline *p
     return true;
 }
 
+/* What was captured twice seems to be sent again. */
+static void say_copied(struct pipeline_copies *copies, const struct options *options)
+{
+    int64_t apart_ns = pipeline_copies_judge(copies);
+
+    if (apart_ns != 0)
+        complain(
+            "%s%s: nearly every packet is there twice, %.3f s apart: two captures were merged, "
+            "of hosts whose clocks differ by that. Transport warnings may come from it; give "
+            "both captures as two files",
+            options_said(options), options_and_others(options), (double)apart_ns / 1e9);
+}
+
 static int look(struct check *check, const struct options *options, struct out *out)
 {
     struct pipeline pipeline = {.options = options,
                                 .credits = true,
                                 .delivery = true,
                                 .out = out,
-                                .problems = check->problems};
+                                .problems = check->problems,
+                                .op_done = pipeline_copies_op,
+                                .op_done_unusual = true,
+                                .passes = pipeline_copies_passes};
     struct rpcrdma_flow_sink sink = {.message = on_message,
                                      .transaction = on_transaction,
                                      .finding = on_finding,
                                      .connection = on_connection,
                                      .context = check,
                                      .without_findings = &pipeline.messages};
-    struct check_twice *twice = check_twice_join(&pipeline);
+    struct pipeline_copies *copies = pipeline_copies_new(&pipeline);
     enum check_format format = check->options.format;
     bool nothing;
     int status, read;
 
+    pipeline.op_context = pipeline.passes_context = copies;
     check->view = view_new(format == CHECK_JSON ? &view_json
                            : options->verbose   ? &view_tree
                                                 : &view_text,
@@ -363,8 +380,8 @@ static int look(struct check *check, const struct options *options, struct out *
     check->pipeline = &pipeline;
     status = read = pipeline_run(&pipeline, &sink);
     if (check->transport > 0 && !options->quiet)
-        check_twice_say(twice);
-    check_twice_free(twice);
+        say_copied(copies, options);
+    pipeline_copies_free(copies);
     if (check->doubted > 0 && !options->quiet)
         complain("%s%s: %" PRIu64
                  " finding%s that depend%s on which direction was first %s left out",

@@ -20,7 +20,8 @@ enum {
     SPREAD_PART = 8,     /* of the time between, by which it may differ */
     DIRECTION_PART = 20, /* that is of either direction */
     LAST_PART = 8,       /* of those that came again, at the end, those may */
-    ALONE_PART = 4       /* that may not come again */
+    ALONE_PART = 4,      /* that may not come again */
+    DIRECTIONS = 256     /* of those that share a place some counts that was not sent again */
 };
 
 static const uint32_t ID_STEP = 0x9e3779b1;
@@ -29,6 +30,7 @@ static const int64_t APART_LEAST_NS = 1000000, SPREAD_NS = 2000000;
 static const int64_t APART_LEAST_SEVERAL_NS = 1000000000;
 
 struct pipeline_copies {
+    struct pipeline *pipeline;
     struct seen {
         uint64_t key;
         int64_t time_ns;
@@ -37,7 +39,7 @@ struct pipeline_copies {
     } * seen;
     size_t places;
     uint64_t left;               /* packets that it still wants */
-    uint64_t again;              /* that were sent again, so far */
+    uint64_t again;              /* growths of `resent`, until there are AGAIN */
     uint64_t kept;               /* in `seen`, since fewer are, for none of them came again */
     unsigned thinned;            /* of the packets one of 2^thinned, by their keys */
     uint64_t n, forward;         /* that came again; of these: of the one direction */
@@ -45,6 +47,7 @@ struct pipeline_copies {
     int64_t since_ns, latest_ns; /* each was looked at */
     uint32_t interface;          /* of the first */
     bool any, several;           /* interfaces */
+    uint64_t resent[DIRECTIONS]; /* packets, so far */
 };
 
 static void let_go(struct pipeline_copies *copies)
@@ -70,10 +73,12 @@ static void begin(struct pipeline_copies *copies, size_t places)
     copies->kept = copies->n = copies->forward = 0;
 }
 
-struct pipeline_copies *pipeline_copies_new(void)
+struct pipeline_copies *pipeline_copies_new(struct pipeline *pipeline)
 {
     struct pipeline_copies *copies = g_new0(struct pipeline_copies, 1);
 
+    copies->pipeline = pipeline;
+    pipeline->passes_unlike = false;
     copies->left = FIRST;
     begin(copies, FEW_SEEN);
     return copies;
@@ -113,12 +118,10 @@ static void note(struct pipeline_copies *copies, const struct fingerprint *print
     seen->key = 0;
 }
 
-bool pipeline_copies_look(struct pipeline_copies *copies, const struct source_packet *one)
+static void look(struct pipeline_copies *copies, const struct source_packet *one)
 {
     struct fingerprint print;
 
-    if (one->replayed || copies->left == 0)
-        return copies->left > 0;
     copies->several |= copies->any && one->interface != copies->interface;
     copies->interface = one->interface;
     if (!copies->any)
@@ -131,19 +134,47 @@ bool pipeline_copies_look(struct pipeline_copies *copies, const struct source_pa
         note(copies, &print, one->packet.time_ns);
     if (copies->n == TIMES)
         copies->left = 0;
-    return copies->left > 0;
 }
 
-bool pipeline_copies_again(struct pipeline_copies *copies)
+void pipeline_copies_passes(void *context, const struct source_packet *one)
 {
-    if (++copies->again != AGAIN || copies->n == TIMES)
-        return false;
+    struct pipeline_copies *copies = context;
+
+    if (copies->pipeline->passes_unlike)
+        return;
+    if (!one->replayed && copies->left > 0)
+        look(copies, one);
+    copies->pipeline->passes_unlike = copies->left == 0;
+}
+
+static void look_again(struct pipeline_copies *copies)
+{
+    if (copies->n == TIMES)
+        return;
     if (copies->left == 0) { /* others passed since: those that are alone count from the next on */
         begin(copies, SEEN);
         copies->any = false;
     }
     copies->left += MOST;
-    return true;
+    copies->pipeline->passes_unlike = false;
+}
+
+void pipeline_copies_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path)
+{
+    struct pipeline_copies *copies = context;
+    const struct rpcrdma_connection *connection;
+    uint64_t *resent;
+
+    if (!path || path->retransmitted == 0 || copies->again == AGAIN)
+        return;
+    connection = pipeline_connection(copies->pipeline, op);
+    if (!connection)
+        return;
+    resent =
+        &copies->resent[(connection->number * 31 + op->dst_qpn * 7 + op->dst_port) % DIRECTIONS];
+    if (path->retransmitted > *resent && ++copies->again == AGAIN)
+        look_again(copies);
+    *resent = path->retransmitted;
 }
 
 static int by_length(const void *a, const void *b)

@@ -6,19 +6,16 @@
  * merged, of hosts whose clocks differ by that. Looked for in the first packets, and from the
  * moment on at which much is sent again. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "source/source.h"
+#include "pipeline/pipeline.h"
 
 struct pipeline_copies;
 
-struct pipeline_copies *pipeline_copies_new(void);
+/* It sets pipeline->passes_unlike while it wants no packets. */
+struct pipeline_copies *pipeline_copies_new(struct pipeline *pipeline);
 void pipeline_copies_free(struct pipeline_copies *copies);
-/* Each packet of the capture, while it wants any. False: it wants none any more. */
-bool pipeline_copies_look(struct pipeline_copies *copies, const struct source_packet *one);
-/* Something was sent again. True: from now on it wants packets. */
-bool pipeline_copies_again(struct pipeline_copies *copies);
+/* pipeline->passes and ->op_done, whose context is the pipeline_copies; or called by these. */
+void pipeline_copies_passes(void *copies, const struct source_packet *one);
+void pipeline_copies_op(void *copies, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 
 /* How far apart, ns; 0: it is no such capture, or too little shows it. */
 int64_t pipeline_copies_judge(struct pipeline_copies *copies);

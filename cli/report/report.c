@@ -19,8 +19,6 @@ static void join(struct pipeline *pipeline, struct report *report)
     pipeline->op_done_unusual = true; /* what report_op tells of is */
     pipeline->passes = report_passes;
     pipeline->passes_context = report;
-    /* until pipeline_copies wants no more: Ethernet has no places */
-    pipeline->passes_unlike = false;
 }
 
 /* Reads all, and shows it. to_file: what HTML is to replace stays as it was where nothing could be

@@ -7,6 +7,7 @@
 #include "common/complain.h"
 #include "common/keyed_hash.h"
 #include "common/times.h"
+#include "pipeline/copies.h"
 #include "report/collect/attempts.h"
 #include "report/collect/later.h"
 #include "report/collect/opened.h"
@@ -33,7 +34,7 @@ struct report *report_new(struct pipeline *pipeline, size_t max_bytes)
     r->errors = g_hash_table_new_full(keyed_hash_string, g_str_equal, NULL, free_error);
     r->terminate_codes = g_hash_table_new(NULL, NULL);
     r->waits = report_waits_new();
-    r->copies = pipeline_copies_new();
+    r->copies = pipeline_copies_new(pipeline);
     report_keeping_begin(r, max_bytes);
     r->bin_ns = SECOND / 100;
     r->slow_ns = SECOND;
@@ -103,15 +104,15 @@ static void note_groups(struct report *r, const struct rpc *rpc)
     groups_add_share(r->clients, &share);
 }
 
-/* Linux' cooked capture of all interfaces (version 2) has the interface of each packet. */
+/* Linux' cooked capture of all interfaces (version 2) has the interface of each packet. (Ethernet,
+ * which is left out while `copies` wants no packets, has none.) */
 void report_passes(void *context, const struct source_packet *one)
 {
     enum { SLL2 = 276, INTERFACE = 4 };
     const struct rpcrdma_packet *packet = &one->packet;
     struct report *r = context;
 
-    if (!r->pipeline->passes_unlike)
-        r->pipeline->passes_unlike = !pipeline_copies_look(r->copies, one);
+    pipeline_copies_passes(r->copies, one);
     r->place = packet->linktype == SLL2 && packet->caplen >= INTERFACE + 4
                    ? rpcrdma_get_be32(packet->data + INTERFACE)
                    : 0;
@@ -176,6 +177,7 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
     if (r->place != 0)
         note_place(r);
     report_opened_op(r, op);
+    pipeline_copies_op(r->copies, op, path);
     if (!path)
         report_reads_alone_op(r, op);
     if (!missed && !refuses && (!path || (path->retransmitted == 0 && path->held_all_ns == 0)))
@@ -203,8 +205,6 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
             report_bin_at(r, op->time_ns)->resent += path->retransmitted - *before;
         report_note_loss(tally->trouble, end, op->time_ns);
         note_waits(tally->trouble, end, op->time_ns, path);
-        if (pipeline_copies_again(r->copies))
-            r->pipeline->passes_unlike = false;
     }
     *before = path->retransmitted;
 }

@@ -5,10 +5,7 @@
 /* What the files of this folder share: collect.c is the flow's sink, and gives what comes to the
  * others. */
 
-#include <string.h>
-
 #include "out/transaction.h"
-#include "pipeline/copies.h"
 #include "report/report.h"
 
 /* slow.c: the slowest of all; and at which end it took long, if it did */
