@@ -204,8 +204,6 @@ struct rpc_conn {
     struct rpc_read_map reads[2]; /* by the end that asks */
     uint64_t gap_frame[2]; /* by sender: of the last packets that were not captured; 0: none */
     uint64_t unplaced[2];  /* by sender: the last packet with data whose place was not captured */
-    uint64_t
-        stray_frame; /* of the last RDMA packet that may be of any Call that was cut; 0: none */
     struct rpc_retired *retired; /* RPC_RETIRED of them; NULL: none yet. Owned */
     struct rpc_astray astray;    /* the latest handle, length 0: none; whether it was reported */
     uint32_t n_retired, n_astray;
