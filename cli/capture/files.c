@@ -10,7 +10,6 @@
 
 #include "common/complain.h"
 #include "common/times.h"
-#include "options/options.h"
 #include "source/clock.h"
 #include "source/source.h"
 

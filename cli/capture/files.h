@@ -12,7 +12,6 @@
 #include "capture/interfaces.h"
 #include "capture/limits.h"
 #include "capture/ring.h"
-#include "op.h"
 #include "source/formats/pcapng_writer.h"
 #include "source/source.h"
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/complain.h"
-#include "options/options.h"
 #include "source/rights/privilege.h"
 
 static size_t stem_of(const char *path)

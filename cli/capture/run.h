@@ -24,8 +24,6 @@
  * extcap.c is the same for Wireshark's capture dialog.
  */
 
-#include <glib.h>
-
 #include "capture/event.h"
 #include "capture/files.h"
 #include "capture/interface_numbers.h"

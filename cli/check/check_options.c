@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check/check_options.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "filter/where.h"

@@ -9,7 +9,6 @@
  * 0.0003.
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "export/tables.h"

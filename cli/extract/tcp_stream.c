@@ -5,8 +5,6 @@
  */
 #include "extract/tcp_stream.h"
 
-#include <stdlib.h>
-
 #include <glib.h>
 
 #include "base/internet_sum.h"

@@ -2,7 +2,6 @@
 /* Names of fields, as an expression may write them. */
 #include "filter/internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "fields/results.h"

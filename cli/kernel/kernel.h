@@ -12,8 +12,6 @@
  *     status = kernel_end(kernel, status);           then what is below
  */
 
-#include <glib.h>
-
 #include "flow/rpc.h"
 #include "kernel/clock.h"
 #include "kernel/records.h"

@@ -10,7 +10,6 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 enum { MODULE_PLACES = 2 };
 

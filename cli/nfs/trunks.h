@@ -11,7 +11,6 @@
  */
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "nfs/arguments.h"
 #include "op.h"

@@ -8,9 +8,7 @@
  * them know. It makes way for what is complained about.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum { PROGRESS_COLUMNS = 200 };
 

@@ -3,7 +3,6 @@
 #include "pipeline/private.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "common/escape.h"
 #include "common/times.h"

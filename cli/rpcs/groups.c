@@ -2,7 +2,6 @@
 #include "rpcs/groups.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/complain.h"

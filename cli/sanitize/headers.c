@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/internet_sum.h"
 #include "wire/cursor.h"
 
 enum { ETHERNET = 14, IPV4 = 20, IPV6 = 40, UDP = 8, BTH = 12, ICRC = 4, LRH = 8, NONE = -1 };

@@ -8,7 +8,6 @@
  */
 
 #include "base/crc.h"
-#include "base/internet_sum.h"
 #include "net/net.h"
 #include "sanitize/address.h"
 

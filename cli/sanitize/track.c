@@ -7,7 +7,6 @@
 #include "flow/rpc.h"
 #include "sanitize/direction.h"
 #include "sanitize/iwarp.h"
-#include "wire/cursor.h"
 
 enum {
     BTH = 12,

@@ -7,7 +7,6 @@
  * the largest value and never on how long it is fed. Values below 1024 are exact (base/buckets.h).
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/memory.h"

@@ -2,7 +2,6 @@
 #include "base/siphash.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <sys/random.h>
 #include <time.h>
 

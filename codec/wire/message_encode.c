@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "wire/message.h"
 
-#include "wire/property.h"
 #include "wire/xdr.h"
 
 /* The decoder's mirror: the grammar stands at the top of message.c. Discriminators and padding come

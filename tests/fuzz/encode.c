@@ -6,7 +6,6 @@
 #include "fuzz.h"
 #include "wire/message.h"
 #include "wire/property.h"
-#include "wire/rpc.h"
 
 enum { MAX_LIST = 6, MAX_BYTES = 40, MAX_MESSAGE = 16384 };
 

@@ -7,7 +7,6 @@
 #include "fuzz.h"
 #include "upper/binding.h"
 #include "upper/names.h"
-#include "upper/nfs4.h"
 #include "upper/private.h"
 #include "wire/writer.h"
 

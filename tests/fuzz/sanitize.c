@@ -4,7 +4,6 @@
  * captured length (16 bits, big-endian) and how many bytes more there were on the wire.
  */
 #include <glib.h>
-#include <stdarg.h>
 
 #include "bound.h"
 #include "common/complain.h"

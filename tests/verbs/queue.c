@@ -2,7 +2,6 @@
 #include "standin.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 

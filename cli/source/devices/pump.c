@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/devices/pump.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 

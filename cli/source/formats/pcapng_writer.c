@@ -2,7 +2,6 @@
 #include "source/formats/pcapng_writer.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

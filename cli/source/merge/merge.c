@@ -3,7 +3,6 @@
  * Several capture files as one source: their packets in the order of time, each once. A file is
  * opened when its first packet is due, so that a ring buffer of a thousand files needs few at once.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

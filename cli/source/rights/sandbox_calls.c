@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <sys/prctl.h>
 
 /* What the C library, GLib, zlib and zstd do while files are read and lines written. Names

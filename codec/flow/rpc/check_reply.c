@@ -3,7 +3,6 @@
 
 #include "upper/body.h"
 #include "upper/nfs4.h"
-#include "upper/private.h"
 
 /* A Reply against what its Call offered and what RDMA moved. */
 

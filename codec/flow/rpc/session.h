@@ -6,7 +6,6 @@
  * with which number: slot.c. */
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct flow_conn;

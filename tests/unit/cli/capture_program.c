@@ -5,7 +5,6 @@
 
 #include "capture/program.h"
 
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

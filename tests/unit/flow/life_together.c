@@ -2,8 +2,6 @@
 /* Connections of one mount (nconnect) that are lost together: which takes the place of which. */
 #include "rpc_rig.h"
 
-#include "flow/life.h"
-
 enum { N = 4, APART = 0x1f3b5d77 };
 #define SECOND INT64_C(1000000000)
 

@@ -4,8 +4,6 @@
 
 /* Synthetic operations into flow/, and what came out, for tests. A is the client, B the server. */
 
-#include <stdio.h>
-
 #include "../test.h"
 
 #include "flow/conn/conn_state.h"

@@ -3,7 +3,6 @@
 /* The filters that were made when the program was built decide as those that libseccomp makes now,
  * which are laid out in another way: both are run, on every system call. */
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>

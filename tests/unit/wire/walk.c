@@ -7,7 +7,6 @@
 #include "sink.h"
 #include "test.h"
 #include "vectors.h"
-#include "wire/cursor.h"
 #include "wire/xchar.h"
 
 /* -- shapes ------------------------------------------------------------------------------- */
