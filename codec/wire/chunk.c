@@ -54,6 +54,17 @@ struct rpcrdma_read_totals rpcrdma_read_sum(const struct rpcrdma_read_list *list
     return sum;
 }
 
+bool rpcrdma_read_position_zero(const struct rpcrdma_read_list *list)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
+    struct rpcrdma_read_segment segment;
+
+    while (rpcrdma_read_next(&it, &segment))
+        if (segment.position == 0)
+            return true;
+    return false;
+}
+
 struct rpcrdma_read_iter rpcrdma_read_begin(const struct rpcrdma_read_list *list)
 {
     return (struct rpcrdma_read_iter){.list = *list};

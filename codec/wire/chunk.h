@@ -90,6 +90,9 @@ struct rpcrdma_read_totals {
 };
 /* Of the entries readable here. */
 RPCRDMA_API struct rpcrdma_read_totals rpcrdma_read_sum(const struct rpcrdma_read_list *list);
+/* Of these, too: whether one is of a Position-Zero Read chunk (RFC 8166 section 3.5.3), which has
+ * the RPC message itself, or its beginning. */
+RPCRDMA_API bool rpcrdma_read_position_zero(const struct rpcrdma_read_list *list);
 
 /* At the first entry. The list is copied, what it points to is borrowed. */
 RPCRDMA_API struct rpcrdma_read_iter rpcrdma_read_begin(const struct rpcrdma_read_list *list);

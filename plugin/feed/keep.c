@@ -110,15 +110,7 @@ static bool is_reduced(const struct rpcrdma_message *m, enum rpcrdma_rpc_directi
  * it refers to comes later. */
 static bool begins_rpc(const struct rpcrdma_message *m)
 {
-    struct rpcrdma_read_iter it = rpcrdma_read_begin(&m->read);
-    struct rpcrdma_read_segment segment;
-
-    if (m->payload.len == 0 || m->call.count > 0)
-        return false;
-    while (rpcrdma_read_next(&it, &segment))
-        if (segment.position == 0)
-            return false;
-    return true;
+    return m->payload.len > 0 && m->call.count == 0 && !rpcrdma_read_position_zero(&m->read);
 }
 
 /* What is about an earlier frame, its connection's set-up, goes there. */

@@ -19,17 +19,6 @@ void message_check_add(const struct message_check *c, enum rpcrdma_rule_id rule,
                                                             .what = what});
 }
 
-static bool has_pzrc(const struct rpcrdma_message *m)
-{
-    struct rpcrdma_read_iter it = rpcrdma_read_begin(&m->read);
-    struct rpcrdma_read_segment s;
-
-    while (rpcrdma_read_next(&it, &s))
-        if (s.position == 0)
-            return true;
-    return false;
-}
-
 static bool has_chunks(const struct rpcrdma_message *m)
 {
     return m->read.count > 0 || m->write.count > 0 || m->reply_present;
@@ -42,7 +31,7 @@ static void check_nomsg(const struct message_check *c)
 
     if (m->status != RPCRDMA_OK)
         return;
-    if (c->out->direction == RPCRDMA_DIRECTION_CALL && !has_pzrc(m))
+    if (c->out->direction == RPCRDMA_DIRECTION_CALL && !rpcrdma_read_position_zero(&m->read))
         message_check_add(c, RPCRDMA_RULE_NOMSG_NO_PZRC, OFF_TYPE, NULL, 0, 0, 0);
     else if (c->out->direction == RPCRDMA_DIRECTION_REPLY && m->read.count == 0 &&
              (!m->reply_present || rpcrdma_chunk_length(&m->reply) == 0))

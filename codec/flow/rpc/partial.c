@@ -8,19 +8,12 @@
 static bool begins_rpc(const struct rpcrdma_flow_message *out)
 {
     const struct rpcrdma_message *m = out->message;
-    struct rpcrdma_read_iter it = rpcrdma_read_begin(&m->read);
-    struct rpcrdma_read_segment segment;
 
     if (!out->rpc || out->part > 0 || m->remaining > 0 ||
         (m->present & RPCRDMA_HAS_FLAGS && m->flags & m->dialect->flag_more))
         return false;
-    if (m->kind == RPCRDMA_KIND_MSGP || !(m->present & RPCRDMA_HAS_HEADER_LENGTH) ||
-        m->payload.len == 0 || m->call.count > 0)
-        return false;
-    while (rpcrdma_read_next(&it, &segment))
-        if (segment.position == 0)
-            return false;
-    return true;
+    return m->kind != RPCRDMA_KIND_MSGP && m->present & RPCRDMA_HAS_HEADER_LENGTH &&
+           m->payload.len > 0 && m->call.count == 0 && !rpcrdma_read_position_zero(&m->read);
 }
 
 /* Where the read list says, each chunk padded (RFC 8166 section 3.4.5). */

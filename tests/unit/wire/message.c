@@ -175,6 +175,20 @@ static void test_read_list_in_numbers(void **state)
     }
 }
 
+/* RFC 8166 section 3.5.3: the Position-Zero chunk need not be the first. */
+static void test_position_zero(void **state)
+{
+    static const struct rpcrdma_read_segment segments[] = {
+        {44, {1, 100, 0}}, {8, {2, 1, 0}}, {0, {3, 1, 0}}};
+
+    (void)state;
+    for (uint32_t n = 0; n <= 3; n++) {
+        const struct rpcrdma_read_list list = {.segments = segments, .count = n};
+
+        assert_int_equal(rpcrdma_read_position_zero(&list), n == 3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +198,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_every_type_and_error_has_a_vector),
         cmocka_unit_test(test_read_list_in_numbers),
+        cmocka_unit_test(test_position_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
