@@ -2,7 +2,6 @@
 #include "flow/message/message_state.h"
 
 #include "wire/cursor.h"
-#include "wire/property.h"
 #include "wire/xchar.h"
 
 /*
@@ -32,18 +31,6 @@ enum rank {
     EXACT,
     RANKS,
 };
-
-static bool has_bad_property(const struct rpcrdma_propset *set,
-                             const struct rpcrdma_dialect *dialect, bool xchar)
-{
-    struct rpcrdma_property_iter it = rpcrdma_property_begin(set, dialect, xchar);
-    struct rpcrdma_property property;
-
-    while (rpcrdma_property_next(&it, &property))
-        if (property.state == RPCRDMA_PROPERTY_BAD)
-            return true;
-    return false;
-}
 
 /* A message that continues another's payload does not start with the XID. */
 static enum rank payload_rank(const struct rpcrdma_message *m, bool may_continue)
@@ -98,14 +85,14 @@ static enum rank rank_of(const struct rpcrdma_dialect *dialect, const struct flo
     if (m.noncanonical || unknown_flags(&m) ||
         (m.present & RPCRDMA_HAS_DIRECTION && m.direction > 1) ||
         (m.present & RPCRDMA_HAS_ERROR && !rpcrdma_dialect_error(dialect, m.error.code)) ||
-        has_bad_property(&m.properties, dialect, false) ||
-        has_bad_property(&m.want, dialect, false) || has_bad_property(&m.now, dialect, false))
+        message_bad_property(&m.properties, dialect) || message_bad_property(&m.want, dialect) ||
+        message_bad_property(&m.now, dialect))
         return ODD;
     if (status != RPCRDMA_OK || m.kind != RPCRDMA_KIND_OPTIONAL ||
         !rpcrdma_xchar_name(m.optional.type))
         return rank;
-    /* the xchar messages were written for cel-01; elsewhere their types are just unknown ones, which
-     * is no better than one that is malformed */
+    /* the xchar messages were written for cel-01; elsewhere their types are just unknown ones,
+     * which is no better than one that is malformed */
     if (!rpcrdma_xchar_decode(&m, &xchar) || xchar.status != RPCRDMA_OK || xchar.trailing)
         return UNKNOWN;
     return xchar.noncanonical ? ODD : rank;

@@ -361,6 +361,9 @@ void message_check_header(const struct rpcrdma_message *message, uint64_t frame,
 /* properties.c. What the message of `end` says of properties takes effect. */
 void message_properties(struct flow_messages *messages, struct flow_conn *conn, int end,
                         const struct rpcrdma_message *m);
+/* header_check.c says what is wrong with it. */
+bool message_bad_property(const struct rpcrdma_propset *props,
+                          const struct rpcrdma_dialect *dialect);
 
 /* dialect_detection.c. By which to decode now: the one that is chosen; else the latest that all
  * messages so far fit. */

@@ -69,8 +69,8 @@ static bool value_of(const struct rpcrdma_property *in, struct message_property 
     }
 }
 
-/* header_check.c says what is wrong with it. */
-static bool has_bad(const struct rpcrdma_propset *props, const struct rpcrdma_dialect *dialect)
+bool message_bad_property(const struct rpcrdma_propset *props,
+                          const struct rpcrdma_dialect *dialect)
 {
     struct rpcrdma_property_iter it = rpcrdma_property_begin(props, dialect, false);
     struct rpcrdma_property property;
@@ -165,7 +165,7 @@ void message_properties(struct flow_messages *messages, struct flow_conn *conn, 
     case RPCRDMA_KIND_CONNPROP_MIDDLE:
     case RPCRDMA_KIND_CONNPROP_FINAL:
         /* ietf-07 section 7.2.2: nothing of a message with a bad property is applied */
-        if (d->id != RPCRDMA_IETF_07 || !has_bad(&m->properties, d))
+        if (d->id != RPCRDMA_IETF_07 || !message_bad_property(&m->properties, d))
             apply(conn, end, &m->properties, d, false);
         break;
     case RPCRDMA_KIND_REQPROP:
