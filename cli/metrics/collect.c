@@ -3,12 +3,12 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/keyed_hash.h"
 #include "common/times.h"
 #include "flow/rpc.h"
+#include "out/connection.h"
 
 /* A connection that is open: of each direction, how much is in its pair's counters. */
 struct followed {
@@ -165,11 +165,7 @@ void metrics_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma
     one = connection && connection->number > 0 ? follow(m, connection) : NULL;
     if (!one)
         return;
-    /* which end it went to: by QP number or port, where both have one at one host */
-    end = memcmp(&op->dst, &connection->end[1].address, sizeof(op->dst)) == 0 &&
-          (op->carrier == RPCRDMA_CARRIER_IWARP
-               ? connection->end[1].port == op->dst_port
-               : !connection->end[1].has_qpn || connection->end[1].qpn == op->dst_qpn);
+    end = connection_towards(connection, op);
     take_path(&one->pair->path[end != one->client], &one->counted[end], path);
 }
 

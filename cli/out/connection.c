@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "out/connection.h"
 
+#include <string.h>
+
 #include "common/times.h"
 #include "each.h"
+
+/* By QP number or port, where both ends have one address. */
+int connection_towards(const struct rpcrdma_connection *c, const struct rpcrdma_op *op)
+{
+    return memcmp(&op->dst, &c->end[1].address, sizeof(op->dst)) == 0 &&
+           (op->carrier == RPCRDMA_CARRIER_IWARP
+                ? c->end[1].port == op->dst_port
+                : !c->end[1].has_qpn || c->end[1].qpn == op->dst_qpn);
+}
 
 /* The timer of an RNR Nak, in 10 us: IBTA volume 1 table 46. */
 static const uint32_t rnr_timers[32] = {65536, 1,    2,    3,     4,     6,     8,     12,

@@ -40,6 +40,9 @@ bool connection_awaits_answer(const struct rpcrdma_connection *c);
  * any answer takes. */
 bool connection_silent(const struct rpcrdma_connection *c, int end, int64_t *ns);
 
+/* Which end this operation of it went to. */
+int connection_towards(const struct rpcrdma_connection *c, const struct rpcrdma_op *op);
+
 /* How long its latest RNR Nak asked the sender to wait (IBTA volume 1 table 46). */
 int64_t connection_rnr_timer_ns(const struct rpcrdma_path *path);
 

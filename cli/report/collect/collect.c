@@ -2,11 +2,11 @@
 #include "report/collect/collect.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "common/complain.h"
 #include "common/keyed_hash.h"
 #include "common/times.h"
+#include "out/connection.h"
 #include "pipeline/copies.h"
 #include "report/collect/attempts.h"
 #include "report/collect/later.h"
@@ -186,11 +186,7 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
     tally = connection ? report_tally_of(r, connection) : NULL;
     if (!tally)
         return;
-    /* which end it went to: by QP number or port, where both have one at one host */
-    end = memcmp(&op->dst, &connection->end[1].address, sizeof(op->dst)) == 0 &&
-          (op->carrier == RPCRDMA_CARRIER_IWARP
-               ? connection->end[1].port == op->dst_port
-               : !connection->end[1].has_qpn || connection->end[1].qpn == op->dst_qpn);
+    end = connection_towards(connection, op);
     if (refuses)
         report_refusal(tally, 1 - end, op);
     if (missed)
