@@ -7,6 +7,7 @@
  *
  *   conn.c        connections from their beginning to their end
  *   setup.c       CM messages
+ *   comm_id.c     which connection they are about
  *   setup_tcp.c   MPA frames, TCP's beginning and end
  *   syn.c         what TCP was asked for and did not answer
  *   classify.c    is this Send RPC-over-RDMA?
@@ -228,6 +229,14 @@ void conn_admission_forget(struct flow_conns *conns, struct flow_conn *conn,
 bool conn_make_holding(struct flow_conns *conns, struct flow_conn *conn);
 void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn);
 void conn_holding_free(struct flow_conns *conns, struct flow_conn *conn);
+
+/* comm_id.c. The connection that `opener` opened under `comm_id`, or NULL. */
+struct flow_conn *conn_by_comm_id(const struct flow_conns *conns,
+                                  const struct rpcrdma_address *opener,
+                                  const struct rpcrdma_address *acceptor, uint32_t comm_id);
+/* The connection a CM message after the REQ belongs to: its sender opened it, or its receiver did,
+ * or (DREQ) the receiver's QP is known. Sets the end that sent it. */
+struct flow_conn *conn_of_cm(struct flow_conns *conns, const struct rpcrdma_op *op, int *sender);
 
 /* setup.c */
 void conn_set_up_class(struct flow_conns *conns, struct flow_conn *conn, enum conn_class class);

@@ -6,85 +6,6 @@
 /* No CM is that quick to send a REQ again: its timeout is seconds mostly (Linux: 4). */
 #define COPY_NS UINT64_C(10000000)
 
-uint64_t flow_address_key(const struct rpcrdma_address *opener,
-                          const struct rpcrdma_address *acceptor, uint32_t comm_id)
-{
-    const struct rpcrdma_address *each[2] = {opener, acceptor};
-    uint64_t h = comm_id, x;
-
-    for (int i = 0; i < 2; i++) {
-        memcpy(&x, each[i], sizeof(x)); /* of IPv4, all that can differ */
-        h = flow_hash2(h, x);
-        if (each[i]->family == RPCRDMA_ADDRESS_IPV4)
-            continue;
-        memcpy(&x, (const uint8_t *)each[i] + sizeof(x), sizeof(x));
-        h = flow_hash2(flow_hash2(h, x), each[i]->bytes[15]);
-    }
-    return h;
-}
-
-/* The connection that `opener` opened under `comm_id`, or NULL. */
-static struct flow_conn *by_comm_id(const struct flow_conns *conns,
-                                    const struct rpcrdma_address *opener,
-                                    const struct rpcrdma_address *acceptor, uint32_t comm_id)
-{
-    struct flow_conn *conn =
-        flow_table_get(&conns->cm, flow_address_key(opener, acceptor, comm_id));
-
-    if (!conn || conn->comm_id[0] != comm_id ||
-        memcmp(&conn->pub.end[0].address, opener, sizeof(*opener)) != 0 ||
-        memcmp(&conn->pub.end[1].address, acceptor, sizeof(*acceptor)) != 0)
-        return NULL;
-    return conn;
-}
-
-/* `sender` has another communication ID on this connection. */
-static bool other_id(const struct flow_conn *conn, int sender, uint32_t comm_id)
-{
-    return conn->has_comm_id[sender] && conn->comm_id[sender] != comm_id;
-}
-
-/* The connection a CM message after the REQ belongs to: its sender opened it, or its receiver did,
- * or (DREQ) the receiver's QP is known. Sets the end that sent it. */
-static struct flow_conn *find(struct flow_conns *conns, const struct rpcrdma_op *op, int *sender)
-{
-    const struct rpcrdma_op_connect *c = op->connect;
-    struct flow_conn *conn = by_comm_id(conns, &op->src, &op->dst, c->local_comm_id);
-
-    *sender = 0;
-    if (conn &&
-        (c->remote_comm_id == 0 || !conn->has_comm_id[1] || conn->comm_id[1] == c->remote_comm_id))
-        return conn;
-    *sender = 1;
-    conn = by_comm_id(conns, &op->dst, &op->src, c->remote_comm_id);
-    if (conn &&
-        (c->local_comm_id == 0 || !conn->has_comm_id[1] || conn->comm_id[1] == c->local_comm_id))
-        return conn;
-    if (c->remote_qpn != 0) {
-        struct flow_path path = flow_path_of(op);
-        struct flow_direction *dir;
-
-        path.qpn = c->remote_qpn;
-        dir = flow_direction_lookup(conns->streams, &path);
-        if (!dir || !dir->conn)
-            return NULL;
-        *sender = 1 - dir->index;
-        /* a late one, of the connection that had the QP number before? */
-        return other_id(dir->conn, *sender, c->local_comm_id) ||
-                       other_id(dir->conn, dir->index, c->remote_comm_id)
-                   ? NULL
-                   : dir->conn;
-    }
-    return NULL;
-}
-
-const struct flow_conn *flow_setup_conn(struct flow_conns *conns, const struct rpcrdma_op *op)
-{
-    int sender;
-
-    return find(conns, op, &sender);
-}
-
 /* The QP of the message's sender, as the other end sends to it. */
 static struct flow_path path_to_sender(const struct rpcrdma_op *op, uint32_t qpn)
 {
@@ -275,7 +196,7 @@ static struct flow_conn *request_after_accept(struct flow_conns *conns, struct f
 static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     const struct rpcrdma_op_connect *c = op->connect;
-    struct flow_conn *conn = by_comm_id(conns, &op->src, &op->dst, c->local_comm_id);
+    struct flow_conn *conn = conn_by_comm_id(conns, &op->src, &op->dst, c->local_comm_id);
     struct flow_direction *dir = NULL;
 
     if (asked_late(conns, conn, op))
@@ -410,7 +331,7 @@ static void find_other_end(struct flow_conns *conns, struct flow_conn *conn)
 static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     const struct rpcrdma_op_connect *c = op->connect;
-    struct flow_conn *conn = by_comm_id(conns, &op->dst, &op->src, c->remote_comm_id);
+    struct flow_conn *conn = conn_by_comm_id(conns, &op->dst, &op->src, c->remote_comm_id);
     struct flow_direction *dir;
 
     if (accepted_again(conn, op)) {
@@ -520,14 +441,14 @@ struct flow_conn *flow_setup_obstacle(struct flow_conns *conns, const struct rpc
     if (!c || (op->kind != RPCRDMA_OP_CONNECT && op->kind != RPCRDMA_OP_ACCEPT))
         return NULL;
     if (op->kind == RPCRDMA_OP_CONNECT) {
-        conn = by_comm_id(conns, &op->src, &op->dst, c->local_comm_id);
+        conn = conn_by_comm_id(conns, &op->src, &op->dst, c->local_comm_id);
         if (asked_late(conns, conn, op))
             return answered_before(conns, conn, op) ? NULL : earlier_of_qp(conns, op, conn);
         if (conn)
             return sent_again(conn, op) ? NULL : conn;
         return earlier_of_qp(conns, op, NULL);
     }
-    conn = by_comm_id(conns, &op->dst, &op->src, c->remote_comm_id);
+    conn = conn_by_comm_id(conns, &op->dst, &op->src, c->remote_comm_id);
     return accepted_again(conn, op) || began_before(conns, conn, op)
                ? NULL
                : earlier_of_qp(conns, op, conn);
@@ -548,7 +469,7 @@ struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *
     case RPCRDMA_OP_ACCEPT:
         return accept(conns, op);
     case RPCRDMA_OP_ESTABLISHED:
-        conn = find(conns, op, &sender);
+        conn = conn_of_cm(conns, op, &sender);
         if (conn && !(replayed(op) && conn->pub.established)) {
             flow_conn_touch(conns, conn);
             if (!conn->pub.established)
@@ -558,7 +479,7 @@ struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *
         }
         return conn;
     default:
-        conn = find(conns, op, &sender);
+        conn = conn_of_cm(conns, op, &sender);
         if (conn)
             cm_end(conns, op, conn, sender);
         return NULL;
