@@ -61,6 +61,20 @@ struct flow_credits {
     LIST_HEAD(, credit_conn) all; /* the newest first */
 };
 
+/* Where a PSN stands in all that this end sends; iWARP has no Acks that could refer to it. */
+static inline rpcrdma_stream_position
+credit_sender_place(struct credit_sender *sender, const struct flow_conn *conn, uint32_t psn)
+{
+    if (flow_conn_public_const(conn)->carrier == RPCRDMA_CARRIER_IWARP)
+        return 0;
+    if (!sender->started) {
+        sender->started = true;
+        sender->place = (UINT64_C(1) << 24) + psn;
+    }
+    return sender->place +
+           (uint64_t)(int64_t)rpcrdma_psn_diff(psn, (uint32_t)sender->place & 0xffffff);
+}
+
 /* What is attached to the connection, or NULL. */
 struct credit_conn *credit_conn_of(const struct flow_conn *conn);
 /* The same, made where there is none. NULL: no memory. */

@@ -9,20 +9,6 @@
  * that of its direction of RPC, or those of both senders.
  */
 
-/* Where a PSN stands in all that this end sends; iWARP has no Acks that could refer to it. */
-static rpcrdma_stream_position place_of(struct credit_sender *sender, const struct flow_conn *conn,
-                                        uint32_t psn)
-{
-    if (flow_conn_public_const(conn)->carrier == RPCRDMA_CARRIER_IWARP)
-        return 0;
-    if (!sender->started) {
-        sender->started = true;
-        sender->place = (UINT64_C(1) << 24) + psn;
-    }
-    return sender->place +
-           (uint64_t)(int64_t)rpcrdma_psn_diff(psn, (uint32_t)sender->place & 0xffffff);
-}
-
 static RPCRDMA_INLINE void check_threshold(struct credit_conn *cc, int sender,
                                            const struct flow_send *send)
 {
@@ -123,20 +109,26 @@ static enum rpcrdma_credit_call_use use_of(enum flow_call_use use)
     }
 }
 
+/* A Call that passes. */
+struct calling {
+    const struct flow_send *send;
+    struct flow_call *call; /* its entry */
+    enum flow_call_use use;
+    uint32_t xid, requested; /* credits */
+};
+
 static RPCRDMA_INLINE void by_call(struct credit_conn *cc, int requester,
-                                   const struct flow_send *send, struct flow_call *entry,
-                                   enum flow_call_use use, uint32_t xid, uint32_t requested,
-                                   struct rpcrdma_credit_at at)
+                                   const struct calling *calling, struct rpcrdma_credit_at at)
 {
     struct rpcrdma_credit_account *account = credit_conn_account(cc, requester, at);
-    struct rpcrdma_credit_call *call = credit_conn_call(cc->credits, entry);
+    struct rpcrdma_credit_call *call = credit_conn_call(cc->credits, calling->call);
 
     if (!account)
         return;
-    rpcrdma_credit_account_call(account, begun(&account->gauge, send), call, use_of(use), xid,
-                                requested);
+    rpcrdma_credit_account_call(account, begun(&account->gauge, calling->send), call,
+                                use_of(calling->use), calling->xid, calling->requested);
     if (rpcrdma_credit_call_in_flight(call))
-        flow_call_hold(entry, FLOW_CALL_CREDIT);
+        flow_call_hold(calling->call, FLOW_CALL_CREDIT);
 }
 
 /* Returns the Requester of the RPC the message belongs to, or -1. */
@@ -173,7 +165,9 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
     case RPCRDMA_DIRECTION_CALL:
         if (message->sent_before && message->sent_before->call)
             credit_conn_left(cc->credits, message->sent_before->call, at);
-        by_call(cc, sender, message->send, message->call, message->call_use, msg->xid, msg->credits,
+        by_call(cc, sender,
+                &(struct calling){message->send, message->call, message->call_use, msg->xid,
+                                  msg->credits},
                 at);
         return sender;
     case RPCRDMA_DIRECTION_REPLY:
@@ -236,7 +230,7 @@ static RPCRDMA_INLINE void passes(struct credit_conn *cc, int end, const struct 
 {
     struct credit_sender *sender = &cc->sender[end];
 
-    sender->place = place_of(sender, cc->conn, send->last_seq);
+    sender->place = credit_sender_place(sender, cc->conn, send->last_seq);
     for (int i = 0; i < 2; i++)
         if (cc->side[i].account && cc->side[i].account->replies_passed.count > 0)
             credit_conn_delivered(cc, i, at);
@@ -283,8 +277,10 @@ RPCRDMA_HOT void flow_credit_plain(struct flow_credits *credits, struct flow_con
     if (message->is_call) {
         if (message->sent_before && message->sent_before->call)
             credit_conn_left(credits, message->sent_before->call, at);
-        by_call(cc, sender, message->send, message->call, FLOW_CALL_NEW, message->xid,
-                message->credits, at);
+        by_call(cc, sender,
+                &(struct calling){message->send, message->call, FLOW_CALL_NEW, message->xid,
+                                  message->credits},
+                at);
     } else if (credit_conn_account(cc, requester, at)) {
         by_reply(cc, requester, message->send, message->call, message->credits, at);
     }
@@ -300,91 +296,6 @@ void flow_credit_give_up(struct flow_credits *credits, struct flow_conn *conn,
 
     if (account && !credits->held_only)
         rpcrdma_credit_account_give_up(account, credit_conn_call(credits, call));
-}
-
-/* What an Ack changes that is not the acknowledged end's own. */
-RPCRDMA_APART static void reached(struct credit_conn *cc, int sender, struct rpcrdma_credit_at at,
-                                  rpcrdma_stream_position place)
-{
-    credit_conn_reached(cc, sender, at, place + 1);
-    /* What `sender` acknowledges brought grants for what it sends itself. */
-    if (cc->side[sender].account)
-        rpcrdma_credit_account_acked(cc->side[sender].account, at, place);
-    if (cc->side[sender].count)
-        rpcrdma_credit_count_acked(cc->side[sender].count, at, place);
-}
-
-/* Whether an Ack of this end may change anything there. */
-static RPCRDMA_INLINE bool awaits(const struct credit_side *side)
-{
-    const struct rpcrdma_credit_account *account = side->account;
-
-    return (account && (account->replies_passed.count > 0 ||
-                        rpcrdma_credit_grants_pending(&account->grants))) ||
-           (side->count && rpcrdma_credit_grants_pending(&side->count->grants));
-}
-
-RPCRDMA_APART static void acked(struct credit_conn *cc, struct flow_conn *conn, int sender,
-                                const struct rpcrdma_op *op)
-{
-    uint32_t psn = rpcrdma_op_acknowledges(op);
-    struct credit_sender *sent = &cc->sender[1 - sender];
-
-    credit_conn_heard(cc, sender, op);
-    credit_rnr_acked(sent, psn);
-    if (!sent->started)
-        return;
-    if (awaits(&cc->side[sender]))
-        reached(cc, sender, (struct rpcrdma_credit_at){op->time_ns, op->frame},
-                place_of(sent, conn, psn));
-}
-
-void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int sender,
-                     const struct rpcrdma_op *op)
-{
-    struct credit_conn *cc = credit_conn_of(conn);
-
-    (void)credits;
-    if (cc && !cc->lost)
-        acked(cc, conn, sender, op);
-}
-
-/* As an Ack, but that nobody was heard: of a transfer each packet is one, and few change anything.
- */
-RPCRDMA_HOT void flow_credit_response(struct flow_conn *conn, int sender,
-                                      const struct rpcrdma_op *op)
-{
-    struct credit_conn *cc = credit_conn_of(conn);
-    struct credit_sender *sent;
-
-    if (!cc || cc->lost)
-        return;
-    sent = &cc->sender[1 - sender];
-    if (!sent->started)
-        return;
-    credit_rnr_acked(sent, op->seq);
-    if (RPCRDMA_SELDOM(awaits(&cc->side[sender])))
-        reached(cc, sender, (struct rpcrdma_credit_at){op->time_ns, op->frame},
-                place_of(sent, conn, op->seq));
-}
-
-void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int sender,
-                     const struct rpcrdma_op *op)
-{
-    struct credit_conn *cc =
-        credits->held_only ? credit_conn_of(conn) : credit_conn_get(credits, conn);
-    struct rpcrdma_credit_at at = {op->time_ns, op->frame};
-    int hit_end = 1 - sender;
-    struct credit_sender *its;
-
-    if (!cc || cc->lost || op->kind != RPCRDMA_OP_NAK)
-        return;
-    its = &cc->sender[hit_end];
-    credit_conn_heard(cc, sender, op);
-    if (its->started) /* what is before it arrived */
-        credit_conn_reached(cc, sender, at, place_of(its, conn, op->seq));
-    if (op->nak == RPCRDMA_NAK_RNR)
-        credit_rnr_nak(cc, hit_end, at, op->seq);
 }
 
 void flow_credit_fetch(const struct flow_conn *conn)
