@@ -34,7 +34,9 @@ static void one(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, const
         s->send_msn = any_word();
         s->send_offset = any_word();
     }
-    rpcrdma_ddp(tcp, c, maybe(), any_word(), any_word(), fpdu + 2, captured < length ? captured : length, length);
+    rpcrdma_ddp(tcp, c, maybe(),
+                &(struct rpcrdma_ulpdu){any_word(), any_word(), fpdu + 2, captured < length ? captured : length,
+                                        length});
 }
 
 int main(void)
@@ -52,8 +54,9 @@ int main(void)
         rpcrdma_ddp_plausible(fpdu, caplen);
         rpcrdma_ddp_header_bytes(fpdu, caplen);
         if (caplen < 4)
-            rpcrdma_ddp(&tcp, &c, maybe(), any_word(), any_word(), fpdu, Frama_C_interval(0, caplen < 2 ? 0 : 1),
-                        any_word());
+            rpcrdma_ddp(&tcp, &c, maybe(),
+                        &(struct rpcrdma_ulpdu){any_word(), any_word(), fpdu,
+                                                Frama_C_interval(0, caplen < 2 ? 0 : 1), any_word()});
         /* the version of RDMAP, and each opcode there could be */
         //@ loop unroll 16;
         for (uint8_t opcode = 0; caplen >= 4 && opcode < 16; opcode++) {

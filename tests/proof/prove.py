@@ -281,7 +281,7 @@ MUTATIONS = [
     ("operations", None, "upper/compound.c", "rpcrdma_cursor_peek(in, 4) : NULL", "in->base + in->off : NULL"),
     ("steps", 25, "upper/xdr_grammar.c", "x->chunk >= r->n_chunks", "x->chunk > r->n_chunks"),
     ("binding", None, "upper/binding.c", "i < reduction->n_chunks", "i <= reduction->n_chunks"),
-    ("ddp", 18, "net/iwarp/ddp.c", "if (caplen < header) {", "if (false) {"),
+    ("ddp", 18, "net/iwarp/ddp.c", "if (ulpdu->caplen < header) {", "if (false) {"),
     ("ddp", 20, "net/iwarp/ddp.c", "opcode >= RDMAP_OPCODES ||", ""),
     ("words", 12, "wire/property.c", "position / 32 >= subset->count", "position / 32 > subset->count"),
 ]

@@ -241,18 +241,19 @@ static void untagged(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct r
     }
 }
 
-void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t seq,
-                 uint32_t size, const uint8_t *ulpdu, uint32_t caplen, uint32_t len)
+void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                 const struct rpcrdma_ulpdu *ulpdu)
 {
     struct rpcrdma_stream *s = &c->stream[end];
+    const uint8_t *p = ulpdu->data;
     struct rpcrdma_op op;
     uint32_t header;
     uint8_t opcode;
 
-    if (caplen < 2) { /* what it is was not captured */
+    if (ulpdu->caplen < 2) { /* what it is was not captured */
         rpcrdma_ddp_op(c, end, RPCRDMA_OP_LOST, &op);
-        op.seq = seq;
-        op.len = len;
+        op.seq = ulpdu->seq;
+        op.len = ulpdu->len;
         if (!s->partial_lost)
             op.flags |= RPCRDMA_OP_TRUNCATED;
         tcp->net->sink.op(tcp->net->sink.context, &op);
@@ -260,14 +261,14 @@ void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         s->send_known = false;
         return;
     }
-    opcode = ulpdu[1] & 0x0f;
+    opcode = p[1] & 0x0f;
     rpcrdma_ddp_op(c, end, opcodes[opcode].kind, &op);
-    op.seq = op.stream_first = seq;
-    op.stream_end = seq + size;
-    op.flags = (uint16_t)(opcodes[opcode].flags | (ulpdu[0] & 0x40 ? RPCRDMA_OP_LAST : 0));
+    op.seq = op.stream_first = ulpdu->seq;
+    op.stream_end = ulpdu->seq + ulpdu->size;
+    op.flags = (uint16_t)(opcodes[opcode].flags | (p[0] & 0x40 ? RPCRDMA_OP_LAST : 0));
     header = opcodes[opcode].tagged ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES;
-    op.len = len - header;
-    if (caplen < header) {
+    op.len = ulpdu->len - header;
+    if (ulpdu->caplen < header) {
         op.flags |= RPCRDMA_OP_TRUNCATED;
         op.flags &= (uint16_t) ~(RPCRDMA_OP_INVALIDATE | RPCRDMA_OP_IMMEDIATE);
         if (!opcodes[opcode].tagged)
@@ -278,12 +279,12 @@ void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         }
         s->send_known = false;
     } else {
-        op.caplen = caplen - header;
-        op.data = op.caplen > 0 ? ulpdu + header : NULL;
+        op.caplen = ulpdu->caplen - header;
+        op.data = op.caplen > 0 ? p + header : NULL;
         if (opcodes[opcode].tagged)
-            tagged(tcp, s, &op, ulpdu, ulpdu[0] & 0x40);
+            tagged(tcp, s, &op, p, p[0] & 0x40);
         else
-            untagged(tcp, s, &op, ulpdu);
+            untagged(tcp, s, &op, p);
     }
     tcp->net->sink.op(tcp->net->sink.context, &op);
 }

@@ -215,7 +215,7 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     }
     if (captured < 2) { /* cut, or nothing is reported of it: there is no memory */
         rpcrdma_tcp_tell_unit(tcp, c, end, RPCRDMA_TCP_BYTES_FPDU, &unit);
-        rpcrdma_ddp(tcp, c, end, seq, size, content, 0, size);
+        rpcrdma_ddp(tcp, c, end, &(struct rpcrdma_ulpdu){seq, size, content, 0, size});
         return true;
     }
     plausible = rpcrdma_ddp_plausible(content, captured);
@@ -234,7 +234,9 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     rpcrdma_tcp_tell_unit(tcp, c, end, RPCRDMA_TCP_BYTES_FPDU, &unit);
     length = rpcrdma_get_be16(content);
     captured -= 2;
-    rpcrdma_ddp(tcp, c, end, seq, size, content + 2, captured < length ? captured : length, length);
+    rpcrdma_ddp(tcp, c, end,
+                &(struct rpcrdma_ulpdu){seq, size, content + 2,
+                                        captured < length ? captured : length, length});
     return true;
 }
 

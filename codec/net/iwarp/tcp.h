@@ -351,9 +351,15 @@ enum rpcrdma_plausible rpcrdma_ddp_plausible(const uint8_t *fpdu, size_t caplen)
 /* The least ULPDU for what an FPDU (its length field captured) says it is; 0: it says nothing that
  * is known. */
 uint32_t rpcrdma_ddp_header_bytes(const uint8_t *fpdu, size_t caplen);
-/* `size`: bytes of TCP that the FPDU at `seq` takes. */
-void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t seq,
-                 uint32_t size, const uint8_t *ulpdu, uint32_t caplen, uint32_t len);
+/* What an FPDU carries, without its length field, markers and CRC (RFC 5044 section 4). */
+struct rpcrdma_ulpdu {
+    uint32_t seq, size;  /* of the FPDU: where it begins, and the bytes of TCP that it takes */
+    const uint8_t *data; /* caplen bytes of len */
+    uint32_t caplen, len;
+};
+/* That it is, as operations. */
+void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                 const struct rpcrdma_ulpdu *ulpdu);
 /* An operation of this direction with all that does not depend on its kind. */
 void rpcrdma_ddp_op(const struct rpcrdma_tcp_connection *c, int end, enum rpcrdma_op_kind kind,
                     struct rpcrdma_op *op);
