@@ -10,10 +10,8 @@
 
 enum {
     BTH = 12,
-    DETH = 8,
     ICRC = 4,
     IMMDT = 4,
-    CNP_BYTES = 16,
     MOST_ALIKE = 64, /* packets of one place that are compared: more than anybody sends again */
 };
 
@@ -80,8 +78,7 @@ static bool as_before(struct sanitize_track *track, struct sanitize_packet *p,
     return true;
 }
 
-/* Retransmitted. */
-static void look_back(struct sanitize_track *track, struct sanitize_packet *p)
+void sanitize_track_look_back(struct sanitize_track *track, struct sanitize_packet *p)
 {
     const struct sanitize_packet *before = sanitize_queue_at(&track->queue, p->older_place);
 
@@ -132,7 +129,7 @@ static void take_payload(struct sanitize_track *track, struct sanitize_packet *p
     p->state = PAYLOAD_UNKNOWN;
     sanitize_queue_place(&track->queue, p,
                          sanitize_track_place(track, p->direction, p->kind, p->psn, 0));
-    look_back(track, p);
+    sanitize_track_look_back(track, p);
 }
 
 static bool on_op(void *context, const struct rpcrdma_op *op)
@@ -347,87 +344,7 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
     track->memory_limit += finding->rule == RPCRDMA_RULE_MEMORY_LIMIT;
 }
 
-/* -- out --------------------------------------------------------------------------------------- */
-
-static bool on_ready(void *context, struct sanitize_packet *p)
-{
-    struct sanitize_track *track = context;
-
-    if (p->drop != DROP_NOT || p->unit.is_one)
-        return true;
-    if (sanitize_is_tcp(&p->layout))
-        return sanitize_iwarp_ready(track, p);
-    if (p->direction && !sanitize_track_is_ours(track, p->direction)) {
-        if (sanitize_track_is_undecided(track, p->direction))
-            return false;
-        p->drop = DROP_FOREIGN;
-        return true;
-    }
-    return p->state != PAYLOAD_UNKNOWN;
-}
-
-/* A datagram of the CM, or a packet that has 16 bytes of nothing (annex A17.9.3). */
-static void without_payload(struct sanitize_track *track, struct sanitize_packet *p)
-{
-    uint8_t *data = (uint8_t *)(uintptr_t)p->packet.data;
-    size_t end = p->packet.caplen < p->layout.end - ICRC ? p->packet.caplen : p->layout.end - ICRC;
-    size_t at = p->layout.bth + BTH;
-
-    if (p->is_cm) {
-        at += DETH;
-        if (at > end || !sanitize_cm(&track->headers, data + at, end - at))
-            p->drop = DROP_TRANSPORT;
-    } else if (p->kind == RPCRDMA_OP_CONGESTION && at < end) {
-        memset(data + at, 0, end - at);
-    }
-}
-
-static void emit_roce(struct sanitize_track *track, struct sanitize_packet *p)
-{
-    uint8_t *data = (uint8_t *)(uintptr_t)p->packet.data;
-
-    if (p->direction && !sanitize_track_is_ours(track, p->direction))
-        p->drop = DROP_FOREIGN;
-    if (p->drop == DROP_NOT)
-        without_payload(track, p);
-    if (p->drop != DROP_NOT)
-        return;
-    track->ours += p->direction != NULL;
-    look_back(track, p); /* what it repeats waited, too */
-    if (p->state == PAYLOAD_UNKNOWN) {
-        track->unplaced++;
-        p->state = PAYLOAD_ZERO;
-    }
-    if (p->state == PAYLOAD_ZERO)
-        memset(sanitize_track_payload(p), 0, p->n);
-    sanitize_headers(&track->headers, &p->layout, data, p->packet.caplen, sanitize_icrc_of(p));
-}
-
-static void on_emit(void *context, struct sanitize_packet *p)
-{
-    struct sanitize_track *track = context;
-    struct rpcrdma_packet out;
-
-    if (p->unit.is_one)
-        return;
-    if (p->drop == DROP_NOT)
-        (sanitize_is_tcp(&p->layout) ? sanitize_iwarp_emit : emit_roce)(track, p);
-    if (p->drop != DROP_NOT) {
-        track->dropped[p->drop]++;
-        return;
-    }
-    out = p->packet;
-    out.frame = p->frame;
-    out.time_ns += track->shift_s * INT64_C(1000000000);
-    track->emit(track->context, p->interface, &out, p->replayed);
-}
-
-static void on_forget(void *context, const struct sanitize_packet *p)
-{
-    (void)context;
-    if (p->unit.is_one)
-        sanitize_stream_forget(&p->direction->stream, p->packet.frame);
-}
+/* -- packets ---------------------------------------------------------------------------------- */
 
 /* What the analyzer made of it. Tunnels it takes apart, and IP options. */
 static void of_packet(const struct sanitize_track *track, struct sanitize_packet *p, bool is_rdma)
@@ -499,9 +416,9 @@ bool sanitize_track_begin(struct sanitize_track *track)
     track->message.written = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     track->stream = g_byte_array_new();
     track->directions = sanitize_directions_new();
-    track->queue.ready = on_ready;
-    track->queue.emit = on_emit;
-    track->queue.forget = on_forget;
+    track->queue.ready = sanitize_track_ready;
+    track->queue.emit = sanitize_track_emit;
+    track->queue.forget = sanitize_track_forget;
     track->queue.context = track;
     track->analyzer = rpcrdma_analyzer_new(
         &(struct rpcrdma_analyzer_config){

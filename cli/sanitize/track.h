@@ -65,6 +65,14 @@ bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
 void sanitize_track_end(struct sanitize_track *track);
 void sanitize_track_free(struct sanitize_track *track);
 
+/* track_emit.c, for the queue: whether what becomes of a packet is known; it leaves the queue; it
+ * is forgotten. `track` is a sanitize_track. */
+bool sanitize_track_ready(void *track, struct sanitize_packet *p);
+void sanitize_track_emit(void *track, struct sanitize_packet *p);
+void sanitize_track_forget(void *track, const struct sanitize_packet *p);
+/* If this packet was retransmitted, what stands for its bytes is what stood for them before. */
+void sanitize_track_look_back(struct sanitize_track *track, struct sanitize_packet *p);
+
 /* For iwarp.c. */
 bool sanitize_track_is_ours(struct sanitize_track *track, struct sanitize_direction *direction);
 /* Whether it is ours may still show. */
