@@ -183,6 +183,7 @@ struct report_later {
 struct report_client_later {
     struct rpcrdma_address client, server;
     struct report_later later[REPORT_LATERS];
+    struct report_periods failed[REPORT_LEVELS]; /* it waited for what failed */
 };
 
 /* The callback that its client took longest to answer, a second at least. */

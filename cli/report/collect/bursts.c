@@ -18,14 +18,14 @@ static bool dense(const struct report_burst *burst)
 }
 
 void report_burst_note(struct report_bursts *bursts, uint64_t before, uint64_t frame,
-                       int64_t time_ns)
+                       int64_t since_ns, int64_t time_ns)
 {
     struct report_burst *now = &bursts->now;
 
     now->of = before + 1 - bursts->before;
     if (now->rpcs == 0 || time_less(time_ns, now->last_ns) > PAUSE_NS || !dense(now)) {
-        *now =
-            (struct report_burst){.of = 1, .frame = frame, .since_ns = time_ns, .last_ns = time_ns};
+        *now = (struct report_burst){
+            .of = 1, .frame = frame, .asked_ns = since_ns, .since_ns = time_ns, .last_ns = time_ns};
         bursts->before = before;
     }
     now->rpcs++;
@@ -45,6 +45,7 @@ void report_burst_add(struct report_burst *sum, const struct report_burst *one)
         *sum = *one;
         return;
     }
+    sum->asked_ns = MIN(sum->asked_ns, one->asked_ns);
     if (one->since_ns < sum->since_ns) {
         sum->since_ns = one->since_ns;
         sum->frame = one->frame;

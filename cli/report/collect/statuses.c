@@ -55,7 +55,7 @@ static void note_session(struct report *r, const struct rpcrdma_transaction *t,
 }
 
 static void note_failed(struct report *r, const struct rpcrdma_transaction *t,
-                        enum report_level level)
+                        const struct nfs_arguments *nfs, enum report_level level)
 {
     struct report_tally *tally = report_tally_of(r, t->connection);
     struct report_failed *failed = tally ? &report_trouble(tally)->failed[level] : NULL;
@@ -68,7 +68,10 @@ static void note_failed(struct report *r, const struct rpcrdma_transaction *t,
         failed->since_ns = failed->last_ns = t->reply_time_ns;
     }
     failed->last_ns = MAX(failed->last_ns, t->reply_time_ns);
-    report_burst_note(&failed->bursts, tally->rpcs, t->reply_frame, t->reply_time_ns);
+    report_burst_note(&failed->bursts, tally->rpcs, t->reply_frame,
+                      t->call_frame ? t->call_time_ns : t->reply_time_ns, t->reply_time_ns);
+    if (!transaction_is_callback(t))
+        report_told_failed(r->waits, t, nfs, level);
 }
 
 static void note_later(struct report *r, const struct rpcrdma_transaction *t,
@@ -167,7 +170,7 @@ void report_status(struct report *r, const struct rpcrdma_transaction *t,
     const bool failed = t->error || nfs_failed(nfs);
     enum report_later_id kind = REPORT_DELAY;
     bool later = failed && says_later(t, nfs, &kind);
-    enum report_level level;
+    enum report_level level = failed ? level_of(t, nfs) : REPORT_LEVELS;
     struct report_error *error;
     const char *name;
     char number[32];
@@ -175,13 +178,12 @@ void report_status(struct report *r, const struct rpcrdma_transaction *t,
     note_unseen(r, t, nfs);
     note_session(r, t, nfs);
     if (t->reply_frame != 0 && !later && !transaction_is_callback(t))
-        report_told_now(r->waits, t, nfs);
+        report_told_now(r->waits, t, nfs, level != REPORT_LEVELS);
     if (!failed)
         return;
     name = t->error ? "RDMA error" : nfs_status_name(nfs);
-    level = level_of(t, nfs);
     if (level != REPORT_LEVELS)
-        note_failed(r, t, level);
+        note_failed(r, t, nfs, level);
     else if (later)
         note_later(r, t, nfs, kind);
     if (!name) {

@@ -11,6 +11,7 @@
 #include "common/plural.h"
 #include "common/times.h"
 #include "out/address.h"
+#include "report/collect/later.h"
 
 enum { SHARE = 10, LEAST = 2 }; /* a tenth; one may be how a client asks what there is */
 
@@ -77,15 +78,50 @@ static bool many_failed(const struct report *r, enum report_level level)
     return found;
 }
 
-/* From the first to the latest, by their share: so long the server did not do what it was asked. */
-static int64_t cost(const struct report_server *one, enum report_level level)
+/* In which clients of the server waited for what failed. */
+static struct report_periods waited(const struct report *r, const struct report_server *one,
+                                    enum report_level level)
 {
-    const struct report_failed *failed = &one->failed[level];
+    const struct report_client_later *client;
+    struct report_periods sum = {.n = 0};
+
+    for (guint i = 0; (client = report_clients_later(r->waits, i)); i++)
+        if (memcmp(&client->server, &one->address, sizeof(one->address)) == 0)
+            report_periods_add(&sum, &client->failed[level]);
+    return sum;
+}
+
+static int64_t cost(const struct report *r, const struct report_server *one,
+                    enum report_level level)
+{
+    const struct report_periods periods = waited(r, one, level);
+
+    return report_periods_ns(&periods);
+}
+
+/* Only what was waited for meanwhile. */
+static int64_t cost_of_burst(const struct report *r, const struct report_server *one,
+                             enum report_level level)
+{
+    const struct report_burst *burst = &one->burst[level];
+    const struct report_periods periods = waited(r, one, level),
+                                when = {.n = 1,
+                                        .at = {{burst->asked_ns, burst->last_ns,
+                                                time_less(burst->last_ns, burst->asked_ns)}}};
+
+    return report_periods_shared(&periods, &when);
+}
+
+enum { LASTED_SIZE = 40 };
+
+/* ", all within 12.3 s"; "": they took less than a second */
+static void tell_lasted(const struct report_failed *failed, char text[LASTED_SIZE])
+{
     int64_t ns = time_less(failed->last_ns, failed->since_ns);
 
-    return one->rpcs > 0 && ns > 0
-               ? (int64_t)((double)ns * (double)failed->rpcs / (double)one->rpcs)
-               : 0;
+    text[0] = '\0';
+    if (ns >= SECOND)
+        snprintf(text, LASTED_SIZE, ", all within %.1f s", report_seconds(ns));
 }
 
 /* Where there are several servers. False: it is not so of one of them. */
@@ -99,7 +135,7 @@ static bool tell_servers(struct report *r, enum report_level level)
         const struct report_error *most =
             failed->rpcs == r->failed[level] ? failed_most(r, level) : NULL;
         struct report_cause *cause;
-        char who[ADDRESS_SIZE];
+        char who[ADDRESS_SIZE], lasted[LASTED_SIZE];
 
         if (!many(failed->rpcs, one->rpcs))
             continue;
@@ -108,16 +144,17 @@ static bool tell_servers(struct report *r, enum report_level level)
         cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
         cause->of = one->connection[level] ? report_numbered(r, one->connection[level]) : NULL;
         cause->rpcs = failed->rpcs;
-        cause->time_ns = cost(one, level);
+        cause->time_ns = cost(r, one, level);
         cause->frame = failed->frame;
+        tell_lasted(failed, lasted);
         snprintf(cause->text, sizeof(cause->text),
                  "%" PRIu64 " of %" PRIu64 " RPC%s of the server %s %s%s%.60s, first in frame "
-                 "%" PRIu64 "%s%s",
+                 "%" PRIu64 "%s%s%s",
                  failed->rpcs, one->rpcs, plural(one->rpcs), who, levels[level].failed,
                  !most                             ? ""
                  : most->count == r->failed[level] ? ", with "
                                                    : ", most often with ",
-                 most ? most->name : "", failed->frame, levels[level].meaning, hint(most));
+                 most ? most->name : "", failed->frame, lasted, levels[level].meaning, hint(most));
     }
     return told;
 }
@@ -142,22 +179,21 @@ static void tell_burst(struct report *r, enum report_level level, const struct r
     const struct report_burst *burst = &one->burst[level];
     const struct report_error *most =
         one->failed[level].rpcs == r->failed[level] ? failed_most(r, level) : NULL;
-    int64_t ns = time_less(burst->last_ns, burst->since_ns);
     struct report_cause *cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
     char who[ADDRESS_SIZE];
 
     who[address_or_name(&one->address, who)] = '\0';
     cause->of = one->connection[level] ? report_numbered(r, one->connection[level]) : NULL;
     cause->rpcs = burst->rpcs;
-    cause->time_ns = (int64_t)((double)MAX(ns, 0) * (double)burst->rpcs / (double)burst->of);
+    cause->time_ns = cost_of_burst(r, one, level);
     cause->frame = burst->frame;
     snprintf(cause->text, sizeof(cause->text),
              "From %.1f s into the capture on, for %.1f s, %" PRIu64 " of %" PRIu64
              " RPCs of the server %s %s%s%.60s, first in frame %" PRIu64 "%s%s",
              report_seconds(time_less(burst->since_ns, r->pipeline->clock.start_ns)),
-             report_seconds(ns), burst->rpcs, burst->of, who, levels[level].failed,
-             most ? ", most often with " : "", most ? most->name : "", burst->frame,
-             levels[level].meaning, hint(most));
+             report_seconds(time_less(burst->last_ns, burst->since_ns)), burst->rpcs, burst->of,
+             who, levels[level].failed, most ? ", most often with " : "", most ? most->name : "",
+             burst->frame, levels[level].meaning, hint(most));
 }
 
 static void failures(struct report *r, enum report_level level)
@@ -165,6 +201,7 @@ static void failures(struct report *r, enum report_level level)
     const struct report_error *most = failed_most(r, level);
     bool of_servers = tell_servers(r, level);
     struct report_cause *cause;
+    char lasted[LASTED_SIZE] = "";
     int at;
 
     for (unsigned i = 0; i < r->n_servers && (of_servers || !many_failed(r, level)); i++)
@@ -175,11 +212,13 @@ static void failures(struct report *r, enum report_level level)
     cause = report_cause_add(r, levels[level].cause, CONFIDENCE_HIGH);
     cause->rpcs = r->failed[level];
     for (unsigned i = 0; i < r->n_servers; i++)
-        cause->time_ns = MAX(cause->time_ns, cost(&r->servers[i], level));
+        cause->time_ns = MAX(cause->time_ns, cost(r, &r->servers[i], level));
     cause->frame = most ? most->frame : 0;
+    if (r->n_servers == 1)
+        tell_lasted(&r->servers[0].failed[level], lasted);
     at = tell_failures(r, level, cause->text, sizeof(cause->text));
-    snprintf(cause->text + at, sizeof(cause->text) - (size_t)at, "%s%s", levels[level].meaning,
-             hint(most));
+    snprintf(cause->text + at, sizeof(cause->text) - (size_t)at, "%s%s%s", lasted,
+             levels[level].meaning, hint(most));
 }
 
 void causes_of_failures(struct report *r)
