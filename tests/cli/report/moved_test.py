@@ -23,9 +23,9 @@ def attempt(c, number):
 
 
 class Moved(ConversationTest):
-    def causes(self, refused_elsewhere, back_elsewhere, closed, set_up=True, stale=0, beside=False):
+    def causes(self, refused_elsewhere, back_elsewhere, closed, set_up=True, stale=0, beside=False, goes_on=False):
         """A connection hangs, or is closed by the server; two attempts are refused, and its Call comes again on the next one. There so
-        many answers are NFS4ERR_BADSESSION. beside: another client's RPCs are answered all that time."""
+        many answers are NFS4ERR_BADSESSION. beside: another client's RPCs are answered all that time. goes_on: it continues its session there."""
         def talk(c, _):
             def divert(begin):
                 c.packets[begin:] = [one._replace(data=OTHER + one.data[6:]) if roce_source(one) == rule_talk.CLIENT else one
@@ -50,6 +50,8 @@ class Moved(ConversationTest):
             begin = len(c.packets)
             one = c.beside(4)
             one.xid = c.xid
+            if goes_on:
+                one.reply(rules_nfs4.call(one), rules_nfs4.results([rules_nfs4.sequence_result(one), rules_nfs4.ROOT_RESULT]))
             one.reply(one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
             one.null()
             for _ in range(stale):
@@ -77,18 +79,35 @@ class Moved(ConversationTest):
         self.assertIn('went to the Ethernet address 02:00:00:00:00:99, for connection', cause['text'])
 
     def test_refused_by_the_server(self):
-        causes = self.causes(False, False, False)
-        self.assertEqual({one['cause'] for one in causes}, {'connection-failed', 'server-restarted'})
-        self.assertNotIn('Ethernet', str(causes))
+        """One outage is one cause, which says what failed with it."""
+        cause, = self.causes(False, False, False)
+        self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs'], cause['cost_ns'] // SECOND),
+                         ('server-restarted', 'medium', 1, 18))
+        self.assertIn('The server was restarted: it refused connections meanwhile, as nothing listened there. Connection 1 failed with '
+                      'it: 1 Call of it came again on connection 4, 18.0 s after the first sending. The server stopped answering: ', cause['text'])
+        self.assertIn('no answer says that it lost its state', cause['against'])
+        self.assertNotIn('Ethernet', str(cause))
+        cause, = self.causes(False, False, False, beside=True)
+        self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'high'))
+        self.assertIn('Meanwhile connections were refused: nothing listened at the server.', cause['text'])
+        self.assertIn(' It was not restarted, as 1 other connection to it went on: it may have refused this client only', cause['text'])
+
+    def test_refused_with_a_session(self):
+        """That goes on: the server has its state, and was not restarted."""
+        cause, = self.causes(False, False, False, goes_on=True)
+        self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'high'))
+        self.assertIn(" The client's session went on: the server was not restarted, but its adapter or its RDMA port was gone.", cause['text'])
 
     def test_restarted(self):
-        """It refused, and then has lost its state: that is one cause. Two, if another connection to it went on."""
+        """It refused, and then has lost its state: that is one cause. It was not restarted if another connection to it went on."""
         cause, = self.causes(False, False, False, stale=2)
         self.assertEqual((cause['cause'], cause['confidence'], cause['cost_ns'] // SECOND), ('server-restarted', 'high', 18))
         self.assertIn('The server was restarted, and refused connections meanwhile: 2 answers that only a server without its former '
                       'state gives. Connection 1 failed with it: 1 Call of it came again on connection 4, 18.0 s after', cause['text'])
-        causes = self.causes(False, False, False, stale=2, beside=True)
-        self.assertEqual({one['cause'] for one in causes}, {'connection-failed', 'server-restarted'}, causes)
+        cause, = self.causes(False, False, False, stale=2, beside=True)
+        self.assertEqual(cause['cause'], 'connection-failed')
+        self.assertIn('2 answers, from frame', cause['text'])
+        self.assertIn('It was not restarted, as 1 other connection to it went on; the lease ran out, most likely.', cause['text'])
 
     def test_taken_over(self):
         """The next connection is with another host, however the first one ended."""

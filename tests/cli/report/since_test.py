@@ -32,7 +32,7 @@ def continued(c, number, xid):
 class Since(ConversationTest):
     def failed(self, talk):
         """Connections that failed, and those that are named with them."""
-        return [one['text'] for one in self.report(talk)['causes'] if one['cause'] == 'connection-failed']
+        return [one['text'] for one in self.report(talk)['causes'] if one['cause'] in ('connection-failed', 'server-restarted')]
 
     def test_attempt_in_vain(self):
         """An attempt that was repeated at once got no answer, as the next one, half a second later, shows."""
@@ -54,7 +54,7 @@ class Since(ConversationTest):
             continued(c, 4, xid)
             later(c, 5, xid)
         text, = self.failed(talk)
-        self.assertIn('Connection 1 failed: 1 Call of it was retransmitted on connection 4, ', text)
+        self.assertIn('Connection 1 failed with it: 1 Call of it came again on connection 4, ', text)
         self.assertNotIn('connection 5', str(self.report(talk)['causes']))
 
     def test_begun_at_the_end(self):

@@ -107,7 +107,6 @@ static struct failure look_failure(const struct report *r, const struct report_c
     return f;
 }
 
-/* Another rule tells why, and the cause is added. */
 /* The server reset it again and again, and this time nobody had waited for long. */
 static bool reset_again(const struct report *r, const struct report_connection *c,
                         const struct report_connection *from)
@@ -120,6 +119,35 @@ static bool reset_again(const struct report *r, const struct report_connection *
            report_in_storm(r, c);
 }
 
+static void tell_silence(const struct report *r, const struct failure *f, char *text, size_t size)
+{
+    if (f->stuck_ns > 0)
+        snprintf(text, size,
+                 " The server asked with a Nak for what it had not got, and the client did not "
+                 "send all of that again, though it was heard for %.3g s more: its adapter %s at "
+                 "fault, not the path.",
+                 report_seconds(f->stuck_ns), f->stuck_ns >= SECOND ? "is" : "may be");
+    else
+        report_tell_silence(r, f->from, f->by.same + f->by.others, text, size);
+}
+
+/* It was restarted, or it is told why it was not: see report_restart_shown. */
+static bool was_restarted(struct report *r, const struct report_connection *c,
+                          const struct failure *f)
+{
+    char silence[REPORT_SILENCE_ROOM];
+
+    if (f->stuck_ns > 0)
+        return false;
+    if (f->from && f->from->pub.life.denied_frame != 0 && f->restart.stale == 0)
+        return false; /* what resets connections may refuse them, too */
+    if (f->given_up && c->trouble->stale == 0 && !f->restart.refused)
+        return false; /* its client stood still, as others did, for as long as a lease lasts */
+    report_tell_silence(r, f->from, 0, silence, sizeof(silence));
+    return report_restart_shown(r, c, &f->restart, silence);
+}
+
+/* Another rule tells why, and the cause is added. */
 static bool told_otherwise(struct report *r, const struct report_connection *c,
                            const struct failure *f)
 {
@@ -140,8 +168,7 @@ static bool told_otherwise(struct report *r, const struct report_connection *c,
         r->causes[r->n_causes - 1].rpcs = c->trouble->resent;
         return true;
     }
-    return half_was_closed(r, c, f->from) ||
-           (f->stuck_ns == 0 && report_restart_shown(r, c, &f->restart));
+    return half_was_closed(r, c, f->from) || was_restarted(r, c, f);
 }
 
 static enum report_failure kind_of(const struct failure *f)
@@ -210,18 +237,6 @@ static const char *reason(const struct failure *f, const struct report_connectio
         return one_way;
     return f->heard ? " Packets of both ends passed until it was closed: the path was not down."
                     : " The path or the peer was down: a cable, a switch, or the host.";
-}
-
-static void tell_silence(const struct report *r, const struct failure *f, char *text, size_t size)
-{
-    if (f->stuck_ns > 0)
-        snprintf(text, size,
-                 " The server asked with a Nak for what it had not got, and the client did not "
-                 "send all of that again, though it was heard for %.3g s more: its adapter %s at "
-                 "fault, not the path.",
-                 report_seconds(f->stuck_ns), f->stuck_ns >= SECOND ? "is" : "may be");
-    else
-        report_tell_silence(r, f->from, f->by.same + f->by.others, text, size);
 }
 
 /* TCP: the server answered at last, by a RST, and owed large packets, which have its Acks, too. */

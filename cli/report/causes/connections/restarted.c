@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rule of docs/report.md about restarts of the server. */
-#include "report/causes/connections/restarted.h"
+#include "report/causes/connections/life.h"
 #include "report/hosts.h"
 
 #include <inttypes.h>
@@ -317,17 +317,24 @@ struct report_restart report_restart(const struct report *r, const struct report
     return found;
 }
 
+/* The latest, if it is that the connection before this one failed; NULL: it is not. */
+static struct report_cause *failed_here(struct report *r)
+{
+    struct report_cause *cause = r->n_causes > 0 ? &r->causes[r->n_causes - 1] : NULL;
+
+    return cause && cause->of == r->about && cause->id == CAUSE_CONNECTION_FAILED ? cause : NULL;
+}
+
 /* Others went on (`survived`), or the client did not answer for longer than a lease: the server
  * dropped the state of this client alone. False: there is no cause that it could be told with. */
 static bool state_dropped(struct report *r, guint survived)
 {
-    struct report_cause *cause = r->n_causes > 0 ? &r->causes[r->n_causes - 1] : NULL;
+    struct report_cause *cause = failed_here(r);
     const struct report_trouble *trouble = r->about->trouble;
     size_t at = cause ? strlen(cause->text) : 0;
     char why[128];
 
-    if (!cause || cause->of != r->about || cause->id != CAUSE_CONNECTION_FAILED ||
-        trouble->stale == 0)
+    if (!cause || trouble->stale == 0)
         return false;
     if (survived > 0)
         snprintf(why, sizeof(why),
@@ -342,6 +349,31 @@ static bool state_dropped(struct report *r, guint survived)
              " answer%s, from frame %" PRIu64 " on. %s",
              trouble->stale, plural(trouble->stale), trouble->stale_frame, why);
     return true;
+}
+
+/* It refused connections, and others went on (`survived`), or the client's session did. */
+static void refused_alone(struct report *r, guint survived)
+{
+    struct report_cause *cause = failed_here(r);
+    size_t at = cause ? strlen(cause->text) : 0;
+
+    if (!cause)
+        return;
+    if (survived > 0)
+        snprintf(cause->text + at, sizeof(cause->text) - at,
+                 " It was not restarted, as %u other connection%s to it went on: it may have "
+                 "refused this client only, or one connection too many.",
+                 survived, plural(survived));
+    else
+        snprintf(cause->text + at, sizeof(cause->text) - at,
+                 " The client's session went on: the server was not restarted, but its adapter or "
+                 "its RDMA port was gone.");
+}
+
+/* The client went on with its session since its Calls were sent first. */
+static bool keeps_session(const struct report *r, const struct report_restart *restart)
+{
+    return r->about->trouble->stale == 0 && session_goes_on(r, r->about, restart->since_ns);
 }
 
 /* From what was heard of the client last to this connection, if it did not answer the server at the
@@ -361,13 +393,15 @@ struct report_cause *report_server_restarted(struct report *r, const struct repo
                                              int64_t away_ns, const char *and)
 {
     int64_t back_ns = r->about->pub.first_time_ns;
-    guint survived = report_survived(r, r->about, time_less(back_ns, away_ns), back_ns);
+    int64_t since_ns = MAX(time_less(back_ns, away_ns), restart->since_ns);
+    guint survived = report_survived(r, r->about, since_ns, back_ns);
     int64_t silent_ns = MAX(away_ns, unheard_ns(r, r->about));
     bool lease = restart->stale > 0 && !restart->refused && silent_ns > LEASE_NS;
     struct report_cause *cause;
 
-    if (survived > 0 && !restart->refused) {
-        state_dropped(r, survived);
+    if (survived > 0 || keeps_session(r, restart)) {
+        if (!state_dropped(r, survived) && restart->refused)
+            refused_alone(r, survived);
         return NULL;
     }
     if (!restart->refused && unheard_ns(r, r->about) > LEASE_NS && state_dropped(r, 0))
@@ -385,39 +419,46 @@ struct report_cause *report_server_restarted(struct report *r, const struct repo
                  plural(restart->stale), and);
     else
         snprintf(cause->text, sizeof(cause->text),
-                 "The server was restarted: it refused connections meanwhile.%s", and);
+                 "The server was restarted: it refused connections meanwhile, as nothing listened "
+                 "there.%s",
+                 and);
     if (lease)
         snprintf(cause->against, sizeof(cause->against),
                  "the client was away for %.1f s: its lease may have run out, and the server have "
                  "dropped its state for that",
                  report_seconds(silent_ns));
-    if (survived > 0)
-        tell_survived(cause, survived);
+    else if (restart->stale == 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "no answer says that it lost its state: what listens for RDMA may have been "
+                 "stopped alone");
     return cause;
 }
 
 bool report_restart_shown(struct report *r, const struct report_connection *c,
-                          const struct report_restart *restart)
+                          const struct report_restart *restart, const char *silence)
 {
     const struct report_trouble *trouble = c->trouble;
     struct report_cause *cause;
-    char and[160];
+    char and [160 + REPORT_SILENCE_ROOM];
 
-    if (trouble->stale == 0 || (!restart->refused && trouble->resent_after_ns > LEASE_NS))
+    if (!restart->refused && (restart->stale == 0 || trouble->resent_after_ns > LEASE_NS))
         return false;
     /* it may have refused this client only, whose path was down before */
-    if (restart->refused &&
-        report_survived(r, c, trouble->resent_since_ns, c->pub.first_time_ns) > 0)
+    if (report_survived(r, c, trouble->resent_since_ns, c->pub.first_time_ns) > 0)
         return false;
     snprintf(and, sizeof(and),
              " Connection %u failed with it: %" PRIu64
-             " Call%s of it came again on connection %u, %.1f s after the first sending.",
+             " Call%s of it came again on connection %u, %.1f s after the first sending.%s",
              (unsigned)trouble->resent_from, trouble->resent, plural(trouble->resent),
-             (unsigned)c->pub.number, report_seconds(trouble->resent_after_ns));
+             (unsigned)c->pub.number, report_seconds(trouble->resent_after_ns), silence);
     cause = report_server_restarted(r, restart, trouble->resent_after_ns, and);
-    if (cause)
-        cause->time_ns = trouble->resent_after_ns;
-    return cause != NULL;
+    if (!cause)
+        return false;
+    cause->time_ns = trouble->resent_after_ns;
+    cause->rpcs = MAX(cause->rpcs, trouble->resent);
+    if (cause->frame == 0)
+        cause->frame = trouble->resent_frame;
+    return true;
 }
 
 /* It was closed as idle, which is no failure, but for what its server then answers. */

@@ -24,10 +24,11 @@ struct report_restart report_restart(const struct report *r, const struct report
 struct report_cause *report_server_restarted(struct report *r, const struct report_restart *restart,
                                              int64_t away_ns, const char *and);
 
-/* The connection failed for a restart, as answers to its own client show, which was not away for as
- * long as a lease lasts: adds the cause, and there is no other one. */
+/* The connection failed for a restart, as the server refused others meanwhile, or its answers show
+ * to a client that was not away for as long as a lease lasts: adds the cause, and there is no other
+ * one. silence: who stopped answering on it. */
 bool report_restart_shown(struct report *r, const struct report_connection *c,
-                          const struct report_restart *restart);
+                          const struct report_restart *restart, const char *silence);
 
 /* The attempts to connect between a connection and the last one before it that was set up. */
 struct report_before {
