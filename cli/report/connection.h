@@ -37,7 +37,7 @@ enum {
     REPORT_CAUSES = 12,          /* reported in text; all are in JSON */
     REPORT_RETRIES = 4,          /* transmissions without an answer: an end is taken for dead */
     REPORT_LARGE = 512,          /* bytes of payload: no MTU is less */
-    REPORT_SERVERS = 64,         /* whose failures are told each */
+    REPORT_SERVERS = 64,         /* of which each is told what failed, and how slow it is */
     REPORT_PAUSES = 6,           /* of the answers on one connection */
     REPORT_ONE_READ = 64 * 1024, /* what a server reads by few Read requests */
     REPORT_SLOW_RATE = 1000000,  /* bytes a second */
@@ -375,7 +375,8 @@ enum report_session { REPORT_SESSION_UNKNOWN, REPORT_SESSION_KEPT, REPORT_SESSIO
  * looks at two lines of the processor's cache. */
 struct report_tally {
     uint64_t messages;
-    uint64_t rpcs : 59;
+    uint64_t rpcs : 52;
+    uint64_t server : 7;     /* see report_spend; 0: not asked for yet */
     uint64_t session : 2;    /* enum report_session */
     uint64_t last_taken : 1; /* the Reply at answers.last_ns was acknowledged */
     uint64_t begun_fast : 1; /* a Call of before the capture was answered soon: report_begun */

@@ -118,9 +118,13 @@ enum report_failure {
     REPORT_FAILED_STALE, /* restarted, as answers show */
 };
 
-/* RPCs of one server, on connections that have ended. */
+/* RPCs of one server. */
 struct report_server {
     struct rpcrdma_address address;
+    uint64_t n_spent; /* as of report.n_spent; and what it took for these */
+    int64_t spent_ns;
+    bool often_slow; /* see causes/time/often.c */
+    /* on connections that have ended */
     uint64_t rpcs;
     struct report_failed failed[REPORT_LEVELS];
     struct report_burst burst[REPORT_LEVELS]; /* of its connections, at about the same time */

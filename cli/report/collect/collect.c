@@ -87,6 +87,7 @@ static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
     r->n_spent++;
     r->n_spent_call += t->phases.has_call;
     groups_add_phases(&r->spent, &t->phases);
+    report_spend(r, t);
     r->spent_stalled_ns = time_plus(r->spent_stalled_ns, t->stalled_ns);
     if (t->stalled_by == RPCRDMA_STALL_SET_UP)
         r->spent_set_up_ns = time_plus(r->spent_set_up_ns, t->phases.server_waiting_ns);

@@ -29,6 +29,8 @@ void report_idle_add(struct report_slow *sum, const struct report_slow *one);
 /* statuses.c: an error that a Reply gives */
 void report_status(struct report *r, const struct rpcrdma_transaction *t,
                    const struct nfs_arguments *nfs);
+/* servers.c: what its server took for an RPC whose phases are known */
+void report_spend(struct report *r, const struct rpcrdma_transaction *t);
 /* servers.c: RPCs of a connection that has ended count for its server */
 void report_served(struct report *r, const struct rpcrdma_connection *c,
                    const struct report_tally *t);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What RPCs of each server failed, of its connections that have ended. */
+/* What RPCs of each server failed, of its connections that have ended; and how long it took for
+ * all. */
 #include "report/collect/collect.h"
 
 #include <string.h>
@@ -20,19 +21,41 @@ static void add_failed(struct report_server *one, enum report_level level,
     report_burst_add(&one->burst[level], &failed->bursts.worst);
 }
 
+/* Its index, be it new; REPORT_SERVERS: there is no room. */
+static unsigned index_of(struct report *r, const struct rpcrdma_connection *c)
+{
+    const struct rpcrdma_address *address = report_host(c, true);
+    unsigned i = 0;
+
+    while (i < r->n_servers && memcmp(&r->servers[i].address, address, sizeof(*address)) != 0)
+        i++;
+    if (i == r->n_servers && i < REPORT_SERVERS)
+        r->servers[r->n_servers++].address = *address;
+    return i;
+}
+
+void report_spend(struct report *r, const struct rpcrdma_transaction *t)
+{
+    struct report_tally *tally = report_tally_of(r, t->connection);
+    unsigned i = tally && tally->server > 0 ? tally->server - 1u : index_of(r, t->connection);
+
+    if (tally)
+        tally->server = (i + 1u) & 127;
+    if (i == REPORT_SERVERS)
+        return;
+    r->servers[i].n_spent++;
+    r->servers[i].spent_ns = time_plus(r->servers[i].spent_ns, t->phases.server_ns);
+}
+
 void report_served(struct report *r, const struct rpcrdma_connection *c,
                    const struct report_tally *t)
 {
-    const struct rpcrdma_address *address = report_host(c, true);
-    struct report_server *one = r->servers;
-    unsigned i = 0;
+    unsigned i = t->rpcs > 0 ? index_of(r, c) : REPORT_SERVERS;
+    struct report_server *one;
 
-    while (i < r->n_servers && memcmp(&one->address, address, sizeof(*address)) != 0)
-        i++, one++;
-    if (i == REPORT_SERVERS || t->rpcs == 0)
+    if (i == REPORT_SERVERS)
         return;
-    if (i == r->n_servers)
-        r->servers[r->n_servers++].address = *address;
+    one = &r->servers[i];
     one->rpcs += t->rpcs;
     for (enum report_level level = 0; level < REPORT_LEVELS && t->trouble; level++)
         add_failed(one, level, &t->trouble->failed[level], c->number);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report of several hosts that were slow: what is told of one does not depend on the others."""
+import re
 import unittest
 
 from conversation import ConversationTest
@@ -46,6 +47,29 @@ class EachHost(ConversationTest):
                 address = f'192.0.2.{100 + number}'
                 self.assertEqual(told.pop(address), ('medium', 1, 2, address) if number == 0 else ('high', 3, 6, address), others)
             self.assertFalse(told)
+
+    def test_slow_again_and_again(self):
+        """Each is compared with what it did itself, however much others did, and each is told; of more than three, all as one."""
+        for slow_servers, busy, told in ((1, 0, 1), (1, 200, 1), (2, 200, 2), (4, 200, 1), (0, 200, 0)):
+            def talk(c, _, slow_servers=slow_servers, busy=busy):
+                for number in range(slow_servers):
+                    one = conversation(c, 2 + number, ('192.0.2.11', f'192.0.2.{100 + number}'))
+                    for _ in range(40):
+                        slow(one, 3 * SECOND // 10)
+                        one.null()
+                other = conversation(c, 9, ('192.0.2.12', '192.0.2.200'))
+                for _ in range(busy):
+                    slow(other, 15 * SECOND // 100)
+                for _ in range(30 if busy else 0):
+                    slow(other, 4 * SECOND // 10)
+            causes = self.causes(talk, 'slow-server')
+            self.assertEqual(len(causes), told, (slow_servers, busy))
+            for cause in causes:
+                n = 4 if slow_servers == 4 else 1
+                who = ' (several of them)' if n > 1 else ' ' + cause['dst'] if busy else ''
+                self.assertEqual(cause['rpcs'], 40 * n)
+                self.assertRegex(cause['text'], rf'^The server{re.escape(who)} was slow again and again: {40 * n} of {80 * n} RPCs took '
+                                 r'0\.2 s or more each, and .*: 100 % of what it took for all\.')
 
     def test_late_acks(self):
         """Two clients stand still, each for a while."""

@@ -293,38 +293,6 @@ static void slow_reads(struct report *r, const struct report_slow *slow)
              "the client, too");
 }
 
-static struct report_slow often_of(const struct report *r, const struct report_connection *c,
-                                   bool server)
-{
-    (void)r, (void)server;
-    return c->disturbed ? (struct report_slow){0} : c->trouble->slow_often;
-}
-
-/* None is slow by itself, but many are for long, and they are what the server did most. */
-static void often_slow(struct report *r, const struct report_slow *slow)
-{
-    enum { LEAST = 20, SHARE = 10 };
-    uint64_t rpcs = MIN(report_slow_of_rpcs(r, slow), r->n_spent);
-    int64_t once_ns = report_periods_ns(&slow->periods);
-    double share = r->spent.server_ns > 0 ? (double)slow->ns / (double)r->spent.server_ns : 0;
-    struct report_cause *cause;
-    char who[ADDRESS_SIZE + 2], time[REPORT_IN_ALL];
-
-    if (slow->rpcs < LEAST || slow->rpcs * SHARE < rpcs || once_ns < REPORT_A_WHILE_NS ||
-        share < 0.5)
-        return;
-    cause = report_slow_cause(r, slow, true, CONFIDENCE_MEDIUM, who);
-    snprintf(cause->text, sizeof(cause->text),
-             "The server%s was slow again and again: %" PRIu64 " of %" PRIu64
-             " RPCs took %.3g s or more each, and %s, between the Call's arrival and the Reply, "
-             "without RDMA: %.0f %% of what it took for all.",
-             who, slow->rpcs, rpcs, report_seconds(REPORT_OFTEN_NS), report_slow_in_all(slow, time),
-             100 * MIN(share, 1));
-    report_tell_kernel(r, slow, cause);
-    snprintf(cause->against, sizeof(cause->against),
-             "none spent a second there: its disks may be that slow, or be asked for that much");
-}
-
 static struct report_slow own_or_apart_of(const struct report *r, const struct report_connection *c,
                                           bool server)
 {
@@ -372,7 +340,6 @@ void causes_of_slow_ends(struct report *r)
     for (unsigned i = 0; i < clients.n; i++)
         slow_reads(r, &clients.of[i].all);
     report_mark_disturbed(r); /* by one of these, too */
-    servers = report_slow_sums(r, often_of, true);
-    for (unsigned i = 0; i < servers.n && !r->slow_told; i++)
-        often_slow(r, &servers.of[i].all);
+    if (!r->slow_told)
+        causes_of_often_slow(r);
 }

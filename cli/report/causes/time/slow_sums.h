@@ -53,6 +53,10 @@ uint64_t report_slow_of_rpcs(const struct report *r, const struct report_slow *s
 /* paused.c: an end stood still, or the way, with nothing sent again; adds when to *still. */
 void causes_of_pauses(struct report *r, struct report_periods *still);
 
+/* often.c: a server took 200 ms or more for many RPCs, which is most of what it did. Behind the
+ * rules of slow ends, which disturb it. */
+void causes_of_often_slow(struct report *r);
+
 /* kernel_told.c: a sentence on where the time of that server went, if its trace was given and says
  * so. */
 void report_tell_kernel(const struct report *r, const struct report_slow *slow,
