@@ -22,6 +22,7 @@ struct connections {
 struct waiting {
     GArray *findings; /* of struct rpcrdma_finding; NULL: none */
     GArray *again;    /* of struct connection_again; NULL: none */
+    uint64_t findings_left_out, again_left_out;
     struct rpcrdma_connection *ended;
     struct rpcrdma_path path[2];
 };
@@ -55,10 +56,24 @@ static struct waiting *waiting_of(struct connections *connections, uint32_t numb
     return waiting;
 }
 
-static void append(struct connections *connections, GArray **array, const void *element, guint size)
+/* NULL: --max-memory leaves none to say anything of it. */
+static struct waiting *room_for(struct connections *connections, uint32_t number)
+{
+    struct waiting *waiting = g_hash_table_lookup(connections->waiting, GUINT_TO_POINTER(number));
+
+    if (!waiting && connections->bytes > connections->max_bytes)
+        connections->left_out++;
+    else if (!waiting)
+        waiting = waiting_of(connections, number);
+    return waiting;
+}
+
+static void append(struct connections *connections, GArray **array, uint64_t *left_out,
+                   const void *element, guint size)
 {
     if (connections->bytes > connections->max_bytes || (*array && (*array)->len >= FINDINGS_MOST)) {
         connections->left_out++;
+        ++*left_out;
         return;
     }
     if (!*array)
@@ -71,15 +86,14 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
                        const struct rpcrdma_finding *finding)
 {
     struct connections *connections = context;
+    struct waiting *waiting;
 
     if (!connection)
         return;
-    if (connections->bytes > connections->max_bytes) {
-        connections->left_out++;
-        return;
-    }
-    append(connections, &waiting_of(connections, connection->number)->findings, finding,
-           sizeof(*finding));
+    waiting = room_for(connections, connection->number);
+    if (waiting)
+        append(connections, &waiting->findings, &waiting->findings_left_out, finding,
+               sizeof(*finding));
 }
 
 static void on_transaction(void *context, const struct rpcrdma_transaction *t)
@@ -90,15 +104,13 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
                                            .time_ns = t->call_time_ns,
                                            .original_connection = t->original_connection,
                                            .original_frame = t->original_frame};
+    struct waiting *waiting;
 
     if (t->original_connection == 0)
         return;
-    if (connections->bytes > connections->max_bytes) {
-        connections->left_out++;
-        return;
-    }
-    append(connections, &waiting_of(connections, t->connection->number)->again, &again,
-           sizeof(again));
+    waiting = room_for(connections, t->connection->number);
+    if (waiting)
+        append(connections, &waiting->again, &waiting->again_left_out, &again, sizeof(again));
 }
 
 static void emit(struct connections *connections, const struct rpcrdma_connection *connection,
@@ -110,6 +122,8 @@ static void emit(struct connections *connections, const struct rpcrdma_connectio
 
     view->again = again ? (const struct connection_again *)(const void *)again->data : NULL;
     view->n_again = again ? again->len : 0;
+    view->again_left_out = waiting ? waiting->again_left_out : 0;
+    view->findings_left_out = waiting ? waiting->findings_left_out : 0;
     view->ops->connection(view, connection,
                           findings ? (const struct rpcrdma_finding *)(const void *)findings->data
                                    : NULL,

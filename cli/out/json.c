@@ -306,8 +306,12 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
     json_key(json, KEY(messages)), json_u64(json, c->messages);
     connection_json_life(json, c);
     connection_json_again(json, view->again, view->n_again);
+    if (view->again_left_out > 0)
+        json_key(json, KEY(sent_again_left_out)), json_u64(json, view->again_left_out);
     connection_json_paths(json, c);
     view_json_findings(json, findings, n, 0);
+    if (view->findings_left_out > 0)
+        json_key(json, KEY(findings_left_out)), json_u64(json, view->findings_left_out);
     json_close(json, '}');
     json_end(json);
 }

@@ -328,8 +328,8 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
     connection_put_life(view, c);
     if (n > 0) {
         out_literal(out, ", ");
-        out_u64(out, n);
-        out_text(out, n == 1 ? " finding" : " findings");
+        out_u64(out, n + view->findings_left_out);
+        out_text(out, n + view->findings_left_out == 1 ? " finding" : " findings");
     }
     out_line(out);
 }

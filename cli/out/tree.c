@@ -248,6 +248,19 @@ static void put_properties(struct level *level, const struct rpcrdma_connection 
     out_char(out, '\n');
 }
 
+/* "and 12 more findings" */
+static void put_left_out(struct out *out, uint64_t n, const char *what)
+{
+    if (n == 0)
+        return;
+    out_blanks(out, INDENT);
+    out_literal(out, "and ");
+    out_u64(out, n);
+    out_literal(out, " more ");
+    out_text(out, what);
+    out_text(out, n == 1 ? "\n" : "s\n");
+}
+
 static void connection(struct view *view, const struct rpcrdma_connection *c,
                        const struct rpcrdma_finding *findings, size_t n)
 {
@@ -273,6 +286,7 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
     out_literal(out, " UTC\n");
     connection_put_details(view, c, INDENT);
     connection_put_again(view, view->again, view->n_again, INDENT);
+    put_left_out(out, view->again_left_out, "retransmitted Call");
     for (size_t i = 0; i < n; i++) {
         out_blanks(out, INDENT);
         if (findings[i].frame) {
@@ -283,6 +297,7 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
         view_put_finding(out, &findings[i]);
         out_char(out, '\n');
     }
+    put_left_out(out, view->findings_left_out, "finding");
     out_line(out);
 }
 

@@ -32,7 +32,7 @@ struct view_clock {
     int64_t start_ns; /* time of the first one */
     uint64_t frame;   /* number and time of the current one */
     int64_t now_ns;
-    bool nanoseconds; /* the capture's clock is finer than microseconds */
+    bool nanoseconds;           /* the capture's clock is finer than microseconds */
     struct packet_notes *notes; /* NULL: the file says nothing of a packet */
 };
 
@@ -50,14 +50,15 @@ struct view {
     struct json json;
     const struct view_clock *clock;
     enum view_time time;
-    int64_t line_ns;             /* time of the line before */
+    int64_t line_ns; /* time of the line before */
     /* VIEW_TIME_DELTA: which line comes before this one is not known yet. Its time is left out, and
      * goes there, with view_put_kept */
     bool time_open;
     struct view_placeholder placeholder;
-    size_t src_width, dst_width; /* text columns, which only grow */
+    size_t src_width, dst_width;          /* text columns, which only grow */
     const struct connection_again *again; /* of the connection that is reported: connection.h */
     size_t n_again;
+    uint64_t again_left_out, findings_left_out; /* how many more of each that connection has */
 };
 
 struct view_ops {
@@ -144,8 +145,8 @@ static RPCRDMA_INLINE void view_json_address(struct json *json, struct json_key 
     out_char(json->out, '"');
 }
 
-/* JSON: "src" and "dst", the client first where that is known, and then "client" and "server", too; with
- * QP numbers or ports. */
+/* JSON: "src" and "dst", the client first where that is known, and then "client" and "server", too;
+ * with QP numbers or ports. */
 void view_json_ends(struct json *json, const struct rpcrdma_connection *connection);
 
 /* JSON: the list under the key "findings", nothing where n is 0. A finding says its own frame where

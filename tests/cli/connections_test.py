@@ -218,6 +218,32 @@ class Connections(CommandTest):
         self.assertIn('retransmission-rate', dict(found[0]))
         self.assertEqual(found[1], found[0])
 
+    def test_more_than_is_kept(self):
+        """1,000 findings of a connection are kept, and as many Calls that were sent first on another one; how many more, is told."""
+        def gaps(c, _):
+            for _ in range(1010):
+                c.null()
+                c.client.psn += 1
+            xids = [c.call(rule_talk.NULL) for _ in range(1020)]
+            c.clock.now += 10**9
+            again = c.beside(2)
+            for xid in xids:
+                again.reply(again.call(rule_talk.NULL, xid=xid))
+        path = os.path.join(self.folder, 'gaps.pcap')
+        rules.write(path, gaps, True)
+        first, second = map(json.loads, self.run_command('connections', '--json', path, errors=1).splitlines())
+        self.assertEqual(len(first['findings']), 1000)
+        left = first['findings_left_out']
+        self.assertGreaterEqual(left, 10)
+        self.assertNotIn('findings_left_out', second)
+        self.assertEqual((len(second['sent_again']), second['sent_again_left_out']), (1000, 20))
+        said = rf'{left + 20} findings are left out; see rpcrdma check'
+        self.assertIn(said, self.stderr)
+        self.assertIn(f', {1000 + left} findings\n', self.run_command('connections', path, errors=1))
+        tree = self.run_command('connections', '-V', path, errors=1)
+        self.assertIn(f' and {left} more findings\n', tree)
+        self.assertIn(' and 20 more retransmitted Calls\n', tree)
+
     def test_check_ends(self):
         self.run_command('check', self.made('transport-timeout'), errors=1, status=1)
         self.assertIn('no protocol violations in 4 messages; 1 transport warning\n', self.stderr)

@@ -51,7 +51,7 @@ NOT_SEEN = {
     r'rpcs\.phases\.(client_ns|data_network_ns|exact)': 'of a capture at both ends (truth.two-places)',
     r'extract\.chunks\.missing\.\w+|credits\.connections\.directions\.(clock_set_back|replies_not_captured)':
         'of a capture with such damage',
-    r'credits\.connections\.findings_left_out|.*\.counted_roughly|check_summary\.rules\.others|'
+    r'(credits\.)?connections\.(findings|sent_again)_left_out|.*\.counted_roughly|check_summary\.rules\.others|'
     r'diff\.summed_up_\w+': 'of a capture with more than is kept (of diff: cli.diff)',
 }
 
