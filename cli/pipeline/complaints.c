@@ -37,10 +37,10 @@ void say_nothing_found(const struct options *options, const struct others *other
                  options_and_others(options), options->filter);
         return;
     }
-    if (others->snaplen > 0)
-        snprintf(cut, sizeof(cut),
-                 "; captured with a snap length of %" PRIu32 " bytes, which may be too few",
-                 others->snaplen);
+    if (others_cut_to(others) > 0)
+        snprintf(cut, sizeof(cut), "; %s %" PRIu32 " bytes, which may be too few",
+                 others->snaplen > 0 ? "captured with a snap length of" : "packets were cut to",
+                 others_cut_to(others));
     text = others_text(others);
     complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s%s",
              options_said(options), options_and_others(options), stats->packets,

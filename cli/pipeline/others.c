@@ -100,6 +100,27 @@ static uint32_t snaplen_of(const struct source *source)
     return least < SNAPLEN_ENOUGH ? least : 0;
 }
 
+void others_look(struct others *others, const struct source_packet *packets, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct rpcrdma_packet *one = &packets[i].packet;
+        uint32_t caplen = (uint32_t)MIN(one->caplen, UINT32_MAX);
+
+        others->longest = MAX(others->longest, caplen);
+        if (one->caplen < one->len)
+            others->longest_cut = MAX(others->longest_cut, caplen);
+    }
+}
+
+uint32_t others_cut_to(const struct others *others)
+{
+    const uint32_t cut = others->longest_cut;
+
+    if (others->snaplen > 0)
+        return others->snaplen;
+    return cut >= others->longest && cut < SNAPLEN_ENOUGH ? cut : 0;
+}
+
 void others_collect(struct others *others, const struct rpcrdma_net *net,
                     const struct source *source)
 {

@@ -100,6 +100,8 @@ static void batch(struct pipeline *pipeline, const struct source_packet *packets
     size_t part = soon ? pipeline->own->source->soon_bytes / n : 0;
 
     heap_look();
+    if (pipeline->messages == 0)
+        others_look(&pipeline->others, packets, n);
     if (usual < n) /* else several() does */
         rpcrdma_analyzer_ahead(pipeline->own->analyzer, &packets[0].packet, sizeof(packets[0]), n);
     while (i < n && !enough(pipeline)) {

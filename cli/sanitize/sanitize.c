@@ -28,6 +28,7 @@ struct sanitize {
     int64_t first_read_ns, first_written_ns;
     bool any_read, any_written;
     bool all_there; /* what is read has an end */
+    struct others others;
     int status;
 };
 
@@ -83,6 +84,8 @@ static void copy(struct sanitize *s)
             if (s->options->count > 0 && s->packets == s->options->count)
                 return;
             s->packets++;
+            if (!s->any_written)
+                others_look(&s->others, &packets[i], 1);
             if (!rpcrdma_net_link_known(packets[i].packet.linktype) && s->unread++ == 0)
                 s->linktype = packets[i].packet.linktype;
             if (!packets[i].replayed && !s->any_read) {
@@ -136,13 +139,11 @@ static bool is_unread(const struct sanitize *s)
     return s->unread > 0 && s->unread == s->packets;
 }
 
-static void say_nothing(const struct sanitize *s)
+static void say_nothing(struct sanitize *s)
 {
-    struct others others;
-
-    others_collect(&others, rpcrdma_analyzer_net(s->track.analyzer), s->source);
+    others_collect(&s->others, rpcrdma_analyzer_net(s->track.analyzer), s->source);
     if (!is_unread(s))
-        say_nothing_found(s->options, &others);
+        say_nothing_found(s->options, &s->others);
 }
 
 /* Times are shown from the first packet on: who is told "at 9.1 s" must know. */

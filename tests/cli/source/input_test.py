@@ -141,7 +141,7 @@ class Input(command.CommandTest):
             self.assertEqual(self.stderr, f'rpcrdma: {command.capture()}: no packet matches the filter "udp port 1"\n')
 
     def test_snap_length(self):
-        """Of 68 bytes none is a message's: why nothing was found is said, where the file says it."""
+        """Of 68 bytes none is a message's: why nothing was found is said, where the file says it, or its packets were cut to that."""
         for name in ('roce-nfs3-mini', 'iwarp-nfs3-mini'):
             for length in (68, 262144):
                 path = self.file(b'', 'short.pcap')
@@ -149,8 +149,15 @@ class Input(command.CommandTest):
                 with open(path, 'r+b') as file:
                     file.seek(16)
                     file.write(struct.pack('=I', length))
+                said = 'captured with a snap length of 68' if length == 68 else 'packets were cut to 66'
                 self.run_command('report', path, errors=1)
-                self.assertEqual('; captured with a snap length of 68 bytes, which may be too few; not RDMA: ' in self.stderr, length == 68)
+                self.assertIn(f'; {said} bytes, which may be too few; not RDMA: ', self.stderr)
+                run = subprocess.run([command.RPCRDMA, 'sanitize', path, '-o', path + '.out'], check=False, capture_output=True)
+                self.assertIn(f'; {said} bytes, which may be too few', run.stderr.decode())
+                whole = [one._replace(data=one.data[:66], length=66) for one in self.packets(name)]
+                command.pcap.write(path, whole)
+                self.run_command('report', path, errors=1)
+                self.assertNotIn('too few', self.stderr)
 
     def test_what_there_was_instead(self):
         """Each packet that is no RDMA is counted by where its decoding ended."""
