@@ -20,6 +20,7 @@ import rules_packet  # noqa: F401 pylint: disable=unused-import
 import rules_rpc  # noqa: F401 pylint: disable=unused-import
 import rules_transport  # noqa: F401 pylint: disable=unused-import
 import rules_v2  # noqa: F401 pylint: disable=unused-import
+import rules_v2_messages  # noqa: F401 pylint: disable=unused-import
 import rules_versions  # noqa: F401 pylint: disable=unused-import
 import rules_whole  # noqa: F401 pylint: disable=unused-import
 # pylint: disable=wrong-import-order

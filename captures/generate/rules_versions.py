@@ -165,7 +165,8 @@ def rdma_before_call_2(c, breaks):
     rules_rpc.rdma_before_call(Version2(c), breaks)
 
 
-@case('rdma-after-invalidate', 'invalidate-unoffered', near={'invalidate-unoffered'})
+@case('rdma-after-invalidate', 'invalidate-unoffered', 'invalidate-unsolicited',
+      near={'invalidate-unoffered', 'invalidate-unsolicited'})
 def rdma_after_invalidate_2(c, breaks):
     rules_rpc.rdma_after_invalidate(Version2(c), breaks)
 
@@ -175,7 +176,7 @@ def handle_shared_2(c, breaks):
     rules_rpc.handle_shared(Version2(c), breaks)
 
 
-@case('invalidate-unoffered')
+@case('invalidate-unoffered', 'invalidate-unsolicited')
 def invalidate_unoffered_2(c, breaks):
     rules_rpc.invalidate_unoffered(Version2(c), breaks)
 
@@ -185,7 +186,7 @@ def xid_outstanding_2(c, breaks):
     rules_rpc.xid_outstanding(Version2(c), breaks)
 
 
-@case('rpc-msg-pzrc')
+@case('rpc-msg-pzrc', 'call-chunk-position')
 def rpc_msg_pzrc_2(c, breaks):
     """An inline Call with a Position-Zero Read chunk; or all of the Call is in its Call chunk."""
     c = Version2(c)

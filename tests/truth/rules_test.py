@@ -71,13 +71,17 @@ TOLD = {
     'arg-not-eligible-4': (20 + 24, 40 + 4 + 32 + 20 + 4096, (1, 1)),
     'chunk-count': (48, 2, (1, 1)), 'program-unbound': (28 + 12, 100005, (1, 1)), 'auth-tls': (28 + 24, 7, (1, 1)),
     'slot-sequence': (28 + 40 + 12 + 20, 3, (1, 1)),
+    # version 2: rdma_inv_handle, the Read list, and the second segment of a Write list
+    'inv-handle-unoffered': (16, 0x77, (1, 1)), 'call-chunk-position-2': (20, None, (1, 1)),
+    'segments-beyond-2': (48, 0x1002, (1, 1)),
     'call-undelivered': (None, 2, (2, 2)), 'reply-undelivered': (None, 2, (2, 2)),
 }
 
 
 # The value stands at the offset, in a Send of one packet.
 THERE = ('arg-not-eligible', 'arg-not-eligible-4', 'auth-tls', 'program-unbound', 'slot-sequence', 'slot-sequence-2',
-         'slot-beyond', 'xid-mismatch', 'compound-operation', 'rpc-error', 'rpc-error-2')
+         'slot-beyond', 'xid-mismatch', 'compound-operation', 'rpc-error', 'rpc-error-2', 'inv-handle-unoffered',
+         'grant-xid')
 
 
 def elsewhere(rpcrdma, folder):

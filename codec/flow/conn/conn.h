@@ -113,6 +113,7 @@ enum {
     FLOW_ANNOUNCES_INVALIDATION = 32,
 };
 void flow_conn_announces(struct flow_conn *conn, int end, uint32_t property, uint32_t value);
+uint32_t flow_conn_announced(const struct flow_conn *conn, int end); /* FLOW_ANNOUNCES_ */
 /* The version changed: other defaults. */
 void flow_conn_default_properties(struct flow_conn *conn);
 /* After announcements. */

@@ -111,3 +111,8 @@ void flow_conn_announces(struct flow_conn *conn, int end, uint32_t property, uin
     conn->announced[end] |= (uint8_t)property;
     p->announced = true;
 }
+
+uint32_t flow_conn_announced(const struct flow_conn *conn, int end)
+{
+    return conn->announced[end];
+}

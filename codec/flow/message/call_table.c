@@ -254,6 +254,15 @@ static bool same_call(const struct flow_call *call, const struct rpcrdma_message
 
 enum { FLAVOR_UNKNOWN = UINT32_MAX }; /* not captured */
 
+void message_call_handle(struct flow_call *call, const struct rpcrdma_message *m)
+{
+    if (!(m->present & RPCRDMA_HAS_INV_HANDLE))
+        return;
+    if (!call->has_inv_handle || m->inv_handle != 0)
+        call->inv_handle = m->inv_handle;
+    call->has_inv_handle = true;
+}
+
 static void describe(struct flow_call *call, const struct rpcrdma_message *m,
                      const struct rpcrdma_rpc *rpc, uint64_t frame)
 {
@@ -262,6 +271,8 @@ static void describe(struct flow_call *call, const struct rpcrdma_message *m,
     call->writes = m->present & RPCRDMA_HAS_HEADER_LENGTH ? m->write.count : UINT32_MAX;
     call->frame = frame;
     call->mark = mark_of(m, rpc);
+    call->has_inv_handle = false;
+    message_call_handle(call, m);
     if (!rpc || !(rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
         return;
     call->has_rpc = true;

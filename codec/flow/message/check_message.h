@@ -21,6 +21,11 @@ static inline bool message_check_asks(const struct rpcrdma_flow_message *out)
              out->rpc->cred_flavor == MESSAGE_AUTH_TLS));
 }
 
+/* The same of version 2. call: the Call that a Reply answers, or NULL. */
+void message_check_version2(const struct flow_conn *conn, const struct message_conn *mc,
+                            const struct rpcrdma_flow_message *out, const struct flow_call *call,
+                            struct flow_findings *findings);
+
 /* Adds what the ends' private data breaks of RFC 8797, to the connection's first message. */
 void message_check_set_up(const struct flow_conn *conn, struct flow_findings *findings);
 

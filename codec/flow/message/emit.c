@@ -310,9 +310,13 @@ static void match_call(struct making *m)
                     : message_unmatched_add(m->messages, m->conn, 1 - m->sender, msg->xid, m->send);
     if (!event->call)
         return;
+    if (!(event->call->holders & CALL_OUTSTANDING))
+        event->call->has_inv_handle = false; /* it was an earlier Call's */
     event->call_known = event->call->has_rpc && event->call->holders & CALL_OUTSTANDING;
     event->call->holders |= CALL_IN_HAND;
-    if (!is_call)
+    if (is_call)
+        message_call_handle(event->call, msg);
+    else
         message_call_reply(event->call, event->continues);
 }
 
@@ -536,6 +540,8 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
         message_after_error(messages, conn, &making->out, &making->findings);
     if (pub->messages == 0)
         message_check_set_up(conn, &making->findings);
+    if (making->message.version == 2)
+        message_check_version2(conn, m.mc, &making->out, making->event.call, &making->findings);
     if (!plain || message_check_asks(&making->out))
         message_check(conn, m.mc, &making->out, &making->findings);
     pub->established = true;

@@ -10,7 +10,8 @@
  *   paired.c             the direction, where the RPC header does not tell it
  *   header_check.c       what is wrong with a decoded header
  *   check_message.c, check_chunks.c
- *                        what a version 1 message breaks
+ *                        what a message breaks of version 1, and its chunk lists of either
+ *   check_version2.c     what it breaks of version 2
  *   output_order.c       messages of all connections -> the sink, in the order of the capture
  *   dialect_detection.c  which dialect of version 2
  *   version.c, continuation.c, properties.c
@@ -66,12 +67,14 @@ struct flow_call {
     bool has_rpc;
     bool refusable : 1;        /* of a version or type that has to be answered by an error */
     bool plain : 1;            /* all of its sendings: see flow_message_plain */
+    bool has_inv_handle : 1;   /* inv_handle is known */
     uint16_t unmatched;        /* index + 1 in flow_messages.unmatched; 0: none */
     uint32_t protocol, writes; /* RPC-over-RDMA's version; Write chunks */
     uint32_t program, version, procedure, flavor, gss_procedure, gss_service;
-    uint32_t mark;    /* message_mark of its latest sending */
-    uint64_t frame;   /* of its latest sending */
-    uint64_t slots[]; /* of the stages above */
+    uint32_t mark;       /* message_mark of its latest sending */
+    uint32_t inv_handle; /* version 2's rdma_inv_handle */
+    uint64_t frame;      /* of its latest sending */
+    uint64_t slots[];    /* of the stages above */
 };
 
 /* A version 2 message in several parts. */
@@ -282,6 +285,8 @@ static inline const struct flow_call *message_call_outstanding(const struct flow
 
     return call && call->holders & CALL_OUTSTANDING ? call : NULL;
 }
+/* A part of it: the handle that the Responder may invalidate, where the header has that. */
+void message_call_handle(struct flow_call *call, const struct rpcrdma_message *m);
 /* Its Reply, or a part of that (`continues`), is the message in hand. */
 void message_call_reply(struct flow_call *call, bool continues);
 
