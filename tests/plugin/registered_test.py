@@ -30,6 +30,13 @@ def registered():
     return {name for name in names if name.startswith('rpcrdma.') and not name.startswith('rpcrdma.expert.')}
 
 
+def explained_otherwise():
+    """Durations are in seconds here: what explains one names no other unit."""
+    out, _ = host.run('-G', 'fields')
+    rows = [line.split('\t') for line in out.splitlines() if line.startswith('F\t')]
+    return [row for row in rows if row[2].startswith('rpcrdma.') and row[3] == 'FT_RELATIVE_TIME' and 'nanosecond' in row[7]]
+
+
 def overtaken(capture):
     """Packets of a Write come in another order than they were sent in."""
     out = list(capture.packets)
@@ -90,6 +97,9 @@ class RegisteredTest(host.PluginTest):
         missing = {name for name in names - registered() if f'.{name.split(".")[-1]}`' not in section and
                    f'.{name.split(".")[2]}`' not in section}
         self.assertEqual(missing, set())
+
+    def test_durations(self):
+        self.assertEqual(explained_otherwise(), [])
 
     def test_each(self):
         want = registered()
