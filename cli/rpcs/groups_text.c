@@ -153,12 +153,31 @@ static size_t columns_of(const char *text)
     return sum;
 }
 
+/* Where a COMPOUND has no room, what most begin with is left out: it tells them least apart. */
+static void put_title(struct out *out, const char *title, size_t room)
+{
+    static const char *const begin[] = {"SEQUENCE+", "CB_SEQUENCE+", "PUTFH+", "PUTROOTFH+"};
+    const char *space = strrchr(title, ' '), *name = space ? space + 1 : title, *rest = name;
+    size_t needed = room > 0 ? columns_of(title) : 0;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(begin); i++)
+        if (needed - (size_t)(rest - name) + (rest > name) > room &&
+            strncmp(rest, begin[i], strlen(begin[i])) == 0)
+            rest += strlen(begin[i]);
+    if (rest > name) {
+        out_bytes(out, title, (size_t)(name - title));
+        out_literal(out, "\xe2\x80\xa6");
+        title = rest;
+    }
+    out_foreign(out, title);
+}
+
 void group_put_name(const struct group *group, const char *title, struct out *out)
 {
     size_t room = out_columns_left(out), needed, skip = 0;
 
     if (!group->apart) {
-        out_foreign(out, title);
+        put_title(out, title, room);
         return;
     }
     needed = columns_of(title) + columns_of(group->apart);
