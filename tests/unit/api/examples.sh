@@ -31,8 +31,24 @@ build/operations "$capture" >operations
 sed 's/.*: \([0-9]*\), median.*/\1/' operations | awk '{ n += $1 } END { exit n != 68 }'
 grep -q '^NFS V3 WRITE: ' operations
 
+# what check has, and no more
+build/findings "$source/captures/roce-long-call/capture.pcap" >findings
+"$command" check --json "$source/captures/roce-long-call/capture.pcap" | grep -o '"rule":"[^"]*"' | sort >wanted || :
+sed 's/^[a-z]* \([a-z-]*\):.*/"rule":"\1"/' findings | sort | diff wanted -
+[ -s wanted ]
+
+# RDMA2_ERR_WRITE_RESOURCE about chunk 1, of the newest format of version 2; of another format it is not whole
+printf '\022\064\126\170\0\0\0\002\0\0\0\040\0\0\0\004\0\0\0\011\0\0\0\001\0\0\020\0' >message
+build/header message >header
+grep -q '^XID: 0x12345678 (at 0, ' header
+grep -q '^  Chunk index: 1 (at 20, ' header
+! build/header message ietf-01 >header
+grep -q '^not valid at byte 28: ' header
+
 # a program that is given no file, or none that is one, says so
 ! build/messages 2>said
 grep -q usage said
 ! build/credits /dev/null 2>said
 [ -s said ]
+! build/header message nothing 2>said
+grep -q usage said
