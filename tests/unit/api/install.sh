@@ -76,3 +76,8 @@ version=$(pkg-config --modversion rpcrdma)
 # shellcheck disable=SC2086
 "$cc" -std=c11 ${sanitize:+-fsanitize=$sanitize} $compile "$prefix/user.c" "$libdir/librpcrdma.a" -o "$prefix/user"
 [ "$("$prefix/user")" = "truncated $version" ]
+# Nor does the archive have other names, which a program may have, too.
+if [ -z "$sanitize" ] && ! "$cc" --version | grep -q clang; then
+    "$nm" -g --defined-only "$libdir/librpcrdma.a" | awk 'NF == 3 { print $3 }' | sort >"$prefix/archived"
+    diff "$prefix/declared" "$prefix/archived" >&2
+fi
