@@ -106,8 +106,9 @@ static void put_optional(struct out *out, const struct rpcrdma_message *message)
                        type);
 }
 
-/* Read and Call chunks: segments of one position are one chunk. */
-static void put_read_list(struct out *out, const char *name, const struct rpcrdma_read_list *list)
+/* Read and Call chunks: segments of one position are one chunk. cut: there may be more. */
+static void put_read_list(struct out *out, const char *name, const struct rpcrdma_read_list *list,
+                          bool cut)
 {
     struct rpcrdma_read_totals sum = rpcrdma_read_sum(list);
 
@@ -115,7 +116,7 @@ static void put_read_list(struct out *out, const char *name, const struct rpcrdm
         return;
     out_literal(out, ", ");
     out_text(out, name);
-    out_char(out, ' ');
+    out_text(out, cut ? " at least " : " ");
     out_u64(out, sum.bytes);
     if (sum.chunks > 1) {
         out_literal(out, " in ");
@@ -132,8 +133,27 @@ static void put_read_list(struct out *out, const char *name, const struct rpcrdm
     }
 }
 
+/* Of a chunk that was not captured whole: what is known of it. */
+static void put_cut_chunk(struct out *out, const struct rpcrdma_chunk *chunk)
+{
+    if (chunk->count > 0) {
+        out_literal(out, "at least ");
+        out_u64(out, rpcrdma_chunk_length(chunk));
+        out_char(out, ' ');
+    }
+    out_char(out, '(');
+    out_u64(out, chunk->count);
+    out_literal(out, " of ");
+    out_u64(out, chunk->declared);
+    out_text(out, chunk->declared == 1 ? " segment)" : " segments)");
+}
+
 static void put_segments(struct out *out, const struct rpcrdma_chunk *chunk)
 {
+    if (chunk->count < chunk->declared) {
+        put_cut_chunk(out, chunk);
+        return;
+    }
     out_u64(out, rpcrdma_chunk_length(chunk));
     if (chunk->count > 1) {
         out_literal(out, " (");
@@ -178,6 +198,9 @@ static void put_error(struct out *out, const struct rpcrdma_message *message)
 void line_put_transport(struct out *out, const struct rpcrdma_flow_message *m)
 {
     const struct rpcrdma_message *message = m->message;
+    /* of the lists: where none is behind one, and the header was not read whole, it was cut there
+     */
+    uint32_t behind = message->present & RPCRDMA_HAS_HEADER_LENGTH ? UINT32_MAX : message->present;
 
     if (message->present & RPCRDMA_HAS_XID) {
         out_literal(out, "XID ");
@@ -197,9 +220,9 @@ void line_put_transport(struct out *out, const struct rpcrdma_flow_message *m)
         out_u64(out, message->credits);
     }
     if (message->present & RPCRDMA_HAS_CALL)
-        put_read_list(out, "call chunk", &message->call);
+        put_read_list(out, "call chunk", &message->call, !(behind & RPCRDMA_HAS_READ));
     if (message->present & RPCRDMA_HAS_READ)
-        put_read_list(out, "read", &message->read);
+        put_read_list(out, "read", &message->read, !(behind & RPCRDMA_HAS_WRITE));
     if (message->present & RPCRDMA_HAS_WRITE)
         put_write_list(out, &message->write);
     if (message->present & RPCRDMA_HAS_REPLY && message->reply_present) {

@@ -3,6 +3,7 @@
  * The walk of a message. The words behind the four common ones stand in the order of their
  * RPCRDMA_HAS_ bits in every version and dialect (dialect.h), so one running offset places them.
  */
+#include "wire/cursor.h"
 #include "wire/property.h"
 #include "wire/tell.h"
 #include "wire/xchar.h"
@@ -56,6 +57,26 @@ static void segment(struct walk *w, enum rpcrdma_field_id first, uint32_t off,
     number(w, first + 2, off + 8, 8, s->offset);
 }
 
+/* What has entries, none of which could be read, is not empty: it is not emitted. By its count
+ * word, */
+static bool unread(uint32_t count, uint32_t declared)
+{
+    return count == 0 && declared > 0;
+}
+
+/* by the first discriminator of a list, */
+static bool unread_list(uint32_t count, const uint8_t *wire)
+{
+    return count == 0 && wire && rpcrdma_get_be32(wire) != 0;
+}
+
+/* or as its count word could not be read itself. */
+static bool unread_reply(const struct walk *w, const struct rpcrdma_message *m)
+{
+    return m->reply_present && w->wire &&
+           (!m->reply.wire || unread(m->reply.count, m->reply.declared));
+}
+
 static void read_list(struct walk *w, enum rpcrdma_record_id list_id,
                       enum rpcrdma_record_id segment_id, enum rpcrdma_field_id first,
                       const struct rpcrdma_read_list *list)
@@ -63,6 +84,8 @@ static void read_list(struct walk *w, enum rpcrdma_record_id list_id,
     struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
     struct rpcrdma_read_segment s;
 
+    if (unread_list(list->count, list->wire))
+        return;
     begin(w, list_id, list->off,
           list->off + (uint64_t)list->count * (4 + RPCRDMA_READ_SEGMENT_SIZE) + 4);
     while (rpcrdma_read_next(&it, &s)) {
@@ -98,12 +121,17 @@ static void write_list(struct walk *w, const struct rpcrdma_write_list *list)
     struct rpcrdma_write_iter it = rpcrdma_write_begin(list);
     struct rpcrdma_chunk chunk;
     uint64_t last = list->off;
+    uint32_t read = 0;
 
-    while (rpcrdma_write_next(&it, &chunk))
+    while (rpcrdma_write_next(&it, &chunk)) {
         last = chunk_end(&chunk);
+        read += !unread(chunk.count, chunk.declared);
+    }
+    if (unread_list(read, list->wire))
+        return;
     begin(w, RPCRDMA_RECORD_WRITE, list->off, last + 4);
     it = rpcrdma_write_begin(list);
-    while (rpcrdma_write_next(&it, &chunk)) {
+    while (rpcrdma_write_next(&it, &chunk) && !unread(chunk.count, chunk.declared)) {
         begin(w, RPCRDMA_RECORD_WRITE_CHUNK, chunk.off, chunk_end(&chunk));
         segments(w, RPCRDMA_RECORD_WRITE_SEGMENT, RPCRDMA_FIELD_WRITE_HANDLE, &chunk);
         end(w, RPCRDMA_RECORD_WRITE_CHUNK);
@@ -113,6 +141,8 @@ static void write_list(struct walk *w, const struct rpcrdma_write_list *list)
 
 static void reply_chunk(struct walk *w, const struct rpcrdma_message *m)
 {
+    if (unread_reply(w, m))
+        return;
     if (m->reply_present)
         begin(w, RPCRDMA_RECORD_REPLY, m->reply.off, chunk_end(&m->reply));
     else
@@ -204,6 +234,8 @@ static void property_set(struct walk *w, struct set_ids ids, const struct rpcrdm
     struct rpcrdma_property_iter it = rpcrdma_property_begin(set, w->message->dialect, ids.xchar);
     struct rpcrdma_property p;
 
+    if (unread(set->count, set->declared))
+        return;
     begin(w, ids.list, set->wire.off - 4, set->wire.off + (uint64_t)set->wire.caplen);
     while (rpcrdma_property_next(&it, &p)) {
         begin(w, ids.element, p.data.off - 8,
@@ -230,6 +262,8 @@ static void properties(struct walk *w, uint32_t bit, enum rpcrdma_record_id list
 static void subset(struct walk *w, enum rpcrdma_record_id list, enum rpcrdma_field_id position,
                    const struct rpcrdma_words *words)
 {
+    if (unread(words->count, words->declared))
+        return;
     begin(w, list, words->off, words->off + 4 + (uint64_t)words->count * 4);
     for (uint32_t i = 0; i < words->count; i++)
         for (uint32_t bit = 0, mask = rpcrdma_words_get(words, i); mask; bit++, mask >>= 1)

@@ -8,7 +8,8 @@
  *
  * A view that prints key and value of each field, {} around each object and [] around each list has
  * the command's JSON. What is absent is not emitted; a list that the type has and that is empty is
- * emitted empty; of a list cut short, what could be read is emitted.
+ * emitted empty; of a list cut short, what could be read is emitted, and nothing where none of its
+ * entries could be read.
  */
 
 #include "../export.h"

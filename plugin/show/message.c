@@ -194,7 +194,7 @@ static void put_count(proto_tree *tree, enum beside which, tvbuff_t *tvb, uint32
         proto_item_set_generated(proto_tree_add_uint(tree, beside_hf(which), tvb, 0, 0, count));
 }
 
-/* How many chunks and segments each list has. */
+/* How many chunks and segments each list has; of a cut Read list, how many were captured. */
 static void put_counts(const struct rpcrdma_message *m, tvbuff_t *tvb, proto_tree *tree)
 {
     struct rpcrdma_read_totals reads = rpcrdma_read_sum(&m->read);
@@ -203,13 +203,13 @@ static void put_counts(const struct rpcrdma_message *m, tvbuff_t *tvb, proto_tre
     uint32_t segments = 0;
 
     while (rpcrdma_write_next(&it, &chunk))
-        segments += chunk.count;
+        segments += chunk.declared;
     put_count(tree, BESIDE_READ_CHUNKS, tvb, reads.chunks);
     put_count(tree, BESIDE_READ_SEGMENTS, tvb, reads.segments);
     put_count(tree, BESIDE_WRITE_CHUNKS, tvb, m->write.count);
     put_count(tree, BESIDE_WRITE_SEGMENTS, tvb, segments);
     if (m->present & RPCRDMA_HAS_REPLY && m->reply_present)
-        put_count(tree, BESIDE_REPLY_SEGMENTS, tvb, m->reply.count);
+        put_count(tree, BESIDE_REPLY_SEGMENTS, tvb, m->reply.declared);
 }
 
 static void put_tree(const struct message_note *message_note, const struct rpcrdma_message *m,

@@ -124,7 +124,7 @@ static void put_segment(const struct place_in *in, const struct rpcrdma_segment 
 
 static void put_chunk(const struct place_in *in, const struct rpcrdma_chunk *chunk)
 {
-    put(in, OLD_SEGMENTS, chunk->count);
+    put(in, OLD_SEGMENTS, chunk->declared);
     for (uint32_t i = 0; i < chunk->count; i++) {
         struct rpcrdma_segment segment = rpcrdma_chunk_segment(chunk, i);
 

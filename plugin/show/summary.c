@@ -121,13 +121,16 @@ static void put_optional(struct line *out, const struct rpcrdma_message *m)
     }
 }
 
-static void put_read_list(struct line *out, const char *name, const struct rpcrdma_read_list *list)
+/* cut: there may be more. */
+static void put_read_list(struct line *out, const char *name, const struct rpcrdma_read_list *list,
+                          bool cut)
 {
     struct rpcrdma_read_totals sum = rpcrdma_read_sum(list);
 
     if (sum.segments == 0)
         return;
-    put_named(out, name, sum.bytes);
+    put(out, name);
+    put_named(out, cut ? " at least " : " ", sum.bytes);
     if (sum.chunks > 1) {
         put_named(out, " in ", sum.chunks);
         put(out, " chunks");
@@ -136,15 +139,29 @@ static void put_read_list(struct line *out, const char *name, const struct rpcrd
     }
 }
 
+static void put_chunk(struct line *out, const struct rpcrdma_chunk *chunk)
+{
+    if (chunk->count == chunk->declared) {
+        put_named(out, " ", rpcrdma_chunk_length(chunk));
+        return;
+    }
+    if (chunk->count > 0)
+        put_named(out, " at least ", rpcrdma_chunk_length(chunk));
+    put_named(out, " (", chunk->count);
+    put_named(out, " of ", chunk->declared);
+    put(out, chunk->declared == 1 ? " segment)" : " segments)");
+}
+
 static void put_write_list(struct line *out, const struct rpcrdma_write_list *list)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(list);
     struct rpcrdma_chunk chunk;
-    const char *before = ", write ";
+    const char *before = ", write";
 
     while (rpcrdma_write_next(&it, &chunk)) {
-        put_named(out, before, rpcrdma_chunk_length(&chunk));
-        before = " + ";
+        put(out, before);
+        put_chunk(out, &chunk);
+        before = " +";
     }
 }
 
@@ -167,6 +184,10 @@ static void put_error(struct line *out, const struct rpcrdma_message *m)
 static void put_transport(struct line *out, const struct message_note *message_note,
                           const struct rpcrdma_message *m)
 {
+    /* of the lists: where none is behind one, and the header was not read whole, it was cut there
+     */
+    uint32_t behind = m->present & RPCRDMA_HAS_HEADER_LENGTH ? UINT32_MAX : m->present;
+
     if (m->present & RPCRDMA_HAS_XID) {
         put(out, "XID ");
         put_hex(out, m->xid);
@@ -180,13 +201,15 @@ static void put_transport(struct line *out, const struct message_note *message_n
     if (m->present & RPCRDMA_HAS_CREDITS)
         put_named(out, " credits ", m->credits);
     if (m->present & RPCRDMA_HAS_CALL)
-        put_read_list(out, ", call chunk ", &m->call);
+        put_read_list(out, ", call chunk", &m->call, !(behind & RPCRDMA_HAS_READ));
     if (m->present & RPCRDMA_HAS_READ)
-        put_read_list(out, ", read ", &m->read);
+        put_read_list(out, ", read", &m->read, !(behind & RPCRDMA_HAS_WRITE));
     if (m->present & RPCRDMA_HAS_WRITE)
         put_write_list(out, &m->write);
-    if (m->present & RPCRDMA_HAS_REPLY && m->reply_present)
-        put_named(out, ", reply chunk ", rpcrdma_chunk_length(&m->reply));
+    if (m->present & RPCRDMA_HAS_REPLY && m->reply_present) {
+        put(out, ", reply chunk");
+        put_chunk(out, &m->reply);
+    }
     if (m->present & RPCRDMA_HAS_REMAINING && m->remaining > 0)
         put_named(out, ", remaining ", m->remaining);
     if (message_note->has_invalidate) {

@@ -105,7 +105,10 @@ tap_packet_status stats_chunks(stats_tree *st, packet_info *pinfo, epan_dissect_
         const struct chunk_note *chunk = &note_extra(message_note)->chunks[i];
 
         at = node(st, places[chunk->place], group);
-        avg_stat_node_add_value_int(st, "Length", at, FALSE, value(chunk->length));
+        if (chunk->cut)
+            tick_stat_node(st, "Length not known", at, FALSE);
+        else
+            avg_stat_node_add_value_int(st, "Length", at, FALSE, value(chunk->length));
         avg_stat_node_add_value_int(st, "Segments", at, FALSE, value(chunk->segments));
     }
     return TAP_PACKET_REDRAW;

@@ -52,6 +52,7 @@ struct chunk_note {
     uint64_t length;
     uint32_t segments;
     uint8_t place; /* enum chunk_place; READ_ALL: at position 0, the whole RPC message */
+    bool cut;      /* more segments were to follow: its length is not known */
 };
 
 /* What many messages share is kept once (store_share): whose they are, */

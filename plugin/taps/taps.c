@@ -42,19 +42,30 @@ static void emit(enum tap tap, const void *what)
         g_ptr_array_add(fresh[tap], (void *)(uintptr_t)what);
 }
 
-static void add_chunk(struct extra *extra, enum chunk_place place, uint32_t segments,
-                      uint64_t length)
+static struct chunk_note *add_chunk(struct extra *extra, enum chunk_place place)
 {
     /* a power of two of them is room for one less than the next */
     if ((extra->n_chunks & (extra->n_chunks - 1)) == 0)
         extra->chunks = wmem_realloc(wmem_file_scope(), extra->chunks,
                                      MAX(2 * extra->n_chunks, 1) * sizeof(*extra->chunks));
-    extra->chunks[extra->n_chunks++] =
-        (struct chunk_note){.place = (uint8_t)place, .segments = segments, .length = length};
+    extra->chunks[extra->n_chunks] = (struct chunk_note){.place = (uint8_t)place};
+    return &extra->chunks[extra->n_chunks++];
 }
 
-/* Segments of one position that follow each other are one chunk (RFC 8166 section 3.4.5). */
-static void add_reads(struct extra *extra, const struct rpcrdma_read_list *list, bool call)
+static void add_whole(struct extra *extra, enum chunk_place place,
+                      const struct rpcrdma_chunk *chunk)
+{
+    struct chunk_note *note = add_chunk(extra, place);
+
+    note->segments = chunk->declared;
+    note->length = rpcrdma_chunk_length(chunk);
+    note->cut = chunk->count < chunk->declared;
+}
+
+/* Segments of one position that follow each other are one chunk (RFC 8166 section 3.4.5). cut: the
+ * last one may have more. */
+static void add_reads(struct extra *extra, const struct rpcrdma_read_list *list, bool call,
+                      bool cut)
 {
     struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
     struct rpcrdma_read_segment segment;
@@ -62,16 +73,16 @@ static void add_reads(struct extra *extra, const struct rpcrdma_read_list *list,
 
     while (rpcrdma_read_next(&it, &segment)) {
         if (segments++ == 0 || segment.position != position) {
-            add_chunk(extra,
-                      call                    ? CHUNK_CALL
-                      : segment.position == 0 ? CHUNK_READ_ALL
-                                              : CHUNK_READ,
-                      0, 0);
+            add_chunk(extra, call                    ? CHUNK_CALL
+                             : segment.position == 0 ? CHUNK_READ_ALL
+                                                     : CHUNK_READ);
             position = segment.position;
         }
         extra->chunks[extra->n_chunks - 1].segments++;
         extra->chunks[extra->n_chunks - 1].length += segment.segment.length;
     }
+    if (segments > 0)
+        extra->chunks[extra->n_chunks - 1].cut = cut;
 }
 
 static bool has_chunks(const struct rpcrdma_message *m)
@@ -84,15 +95,16 @@ static void set_chunks(struct extra *extra, const struct rpcrdma_message *m)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->write);
     struct rpcrdma_chunk chunk;
+    uint32_t behind = m->present & RPCRDMA_HAS_HEADER_LENGTH ? UINT32_MAX : m->present;
 
     extra->n_chunks = 0;
     extra->chunks = NULL;
-    add_reads(extra, &m->call, true);
-    add_reads(extra, &m->read, false);
+    add_reads(extra, &m->call, true, !(behind & RPCRDMA_HAS_READ));
+    add_reads(extra, &m->read, false, !(behind & RPCRDMA_HAS_WRITE));
     while (rpcrdma_write_next(&it, &chunk))
-        add_chunk(extra, CHUNK_WRITE, chunk.count, rpcrdma_chunk_length(&chunk));
+        add_whole(extra, CHUNK_WRITE, &chunk);
     if (m->present & RPCRDMA_HAS_REPLY && m->reply_present)
-        add_chunk(extra, CHUNK_REPLY, m->reply.count, rpcrdma_chunk_length(&m->reply));
+        add_whole(extra, CHUNK_REPLY, &m->reply);
 }
 
 void tap_message(struct message_note *message_note, const struct rpcrdma_message *m)

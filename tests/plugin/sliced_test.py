@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Packets cut short by a snap length: every header that was captured, and no false alarm."""
+import re
 import unittest
 
 import host
@@ -25,6 +26,24 @@ class SlicedTest(host.PluginTest):
                 self.assertGreater(len(want), 100)
                 with self.subTest(name, length=length):
                     compare(self, dissected(path, 2), want)
+
+    def test_chunks(self):
+        """Of a chunk that was not captured whole, how many segments it has is known, and its length is not."""
+        names = ('frame.number', 'rpcrdma.write.segments', 'rpcrdma.reply.segments', 'rpcordma.segment_count')
+        known = 0
+        for name, lengths in (('roce-nfs3-mini', (96, 110)), ('roce-nfs41-mini', (96, 112))):
+            whole = {row[0][0]: row for row in host.fields(host.capture(name), *names, where='rpcrdma.reply.segments')}
+            for length in lengths:
+                path = self.sliced(name, length)
+                self.assertEqual({row[0][0]: row for row in host.fields(path, *names, where='rpcrdma.reply.segments')}, whole)
+                out, _ = host.run('-q', '-z', 'rpcrdma,chunks', '-r', path)
+                chunk = out.split('Reply chunk')[1].split('Of Replies')[0]
+                known += 'Length  ' in chunk
+                self.assertIn('Length not known', chunk)
+                info = [row[0][0] for row in host.fields(path, '_ws.col.Info', where='rpcrdma.reply.segments')]
+                self.assertTrue(any(re.search(r', reply chunk( at least \d+)? \(\d of \d segments?\)', one) for one in info))
+                self.assertFalse(any('reply chunk 0' in one for one in info))
+        self.assertLess(known, 4)
 
     def test_transport_headers(self):
         """The InfiniBand dissector shows them, although it refuses such packets by itself; with what

@@ -44,6 +44,29 @@ class Views(command.CommandTest):
                     length = sum(segment['length'] for segment in one['reply'])
                     self.assertIn(f', reply chunk {length}', line)
 
+    def test_cut_chunks(self):
+        """Of a chunk that was not captured whole a line says how many of its segments were, and no length that it does
+        not have."""
+        path = self.file(b'', 'cut.pcap')
+        for name, length in (('roce-nfs3-mini', 110), ('roce-nfs41-mini', 96), ('roce-long-call', 120)):
+            packets = self.packets(name)
+            command.pcap.write(path, [one._replace(data=one.data[:length], length=len(one.data)) for one in packets])
+            whole = self.objects(name)
+            lines = self.run_command('decode', path).splitlines()
+            self.assertEqual(len(lines), len(whole))
+            cut = [(line, one) for line, one in zip(lines, whole) if ' segment' in line.split(' [')[0] and ' of ' in line]
+            self.assertGreater(len(cut), 3)
+            for line, one in cut:
+                chunk = one['reply'] if 'reply chunk' in line else one['write'][-1]
+                there, declared = re.search(r'\((\d+) of (\d+) segments?\)', line).groups()
+                self.assertEqual(int(declared), len(chunk))
+                self.assertLess(int(there), len(chunk))
+                least = re.search(r'at least (\d+) \(', line)
+                self.assertEqual(int(least[1]) if least else 0, sum(one['length'] for one in chunk[:int(there)]))
+            for line, one in zip(lines, whole):
+                said = re.search(r', reply chunk (\d+)', line)
+                self.assertTrue(not said or int(said[1]) == sum(segment['length'] for segment in one['reply']), line)
+
     def test_tree(self):
         for name in NAMES:
             trees = self.run_command('decode', '-V', command.capture(name)).split('\n\n')[:-1]

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink.h"
 
+#include "test.h"
+#include "vectors.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -141,4 +144,22 @@ struct rpcrdma_visitor text_sink(struct sink *s)
     s->depth = 0;
     s->text[0] = '\0';
     return (struct rpcrdma_visitor){text_begin, text_field, text_end, s};
+}
+
+void sink_walk(struct sink *sink, enum rpcrdma_dialect_id dialect, const char *hex, int direction,
+               size_t caplen)
+{
+    size_t len;
+    unsigned char *bytes = unhex(hex, &len);
+    struct rpcrdma_visitor json = json_sink(sink);
+    struct rpcrdma_message m;
+    uint8_t *copy;
+
+    caplen = caplen < len ? caplen : len;
+    copy = heap_copy(bytes, caplen);
+    rpcrdma_message_decode(rpcrdma_dialect(dialect), copy, caplen, len, &m);
+    rpcrdma_walk_message(&m, direction, &json);
+    json_end(sink);
+    free(copy);
+    free(bytes);
 }

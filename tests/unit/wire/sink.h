@@ -22,5 +22,8 @@ struct rpcrdma_visitor json_sink(struct sink *sink);
 /* Records and fields by name, one a line, indented. */
 struct rpcrdma_visitor text_sink(struct sink *sink);
 void json_end(struct sink *sink);
+/* JSON of the message whose bytes these are, of which caplen were captured. */
+void sink_walk(struct sink *sink, enum rpcrdma_dialect_id dialect, const char *hex, int direction,
+               size_t caplen);
 
 #endif
