@@ -175,6 +175,42 @@ static void put_write_list(struct out *out, const struct rpcrdma_write_list *lis
     }
 }
 
+static void put_named(struct out *out, const char *before, uint32_t n, const char *behind)
+{
+    out_text(out, before);
+    out_u64(out, n);
+    out_text(out, behind);
+}
+
+static void put_error_args(struct out *out, const struct rpcrdma_error *error)
+{
+    switch (error->body) {
+    case RPCRDMA_ERROR_VOID:
+        break;
+    case RPCRDMA_ERROR_RANGE:
+        put_named(out, " versions ", error->low, "-");
+        out_u64(out, error->high);
+        break;
+    case RPCRDMA_ERROR_MAX_CHUNKS:
+        put_named(out, " at most ", error->max, error->max == 1 ? " chunk" : " chunks");
+        break;
+    case RPCRDMA_ERROR_MAX_SEGMENTS:
+        put_named(out, " at most ", error->max, error->max == 1 ? " segment" : " segments");
+        break;
+    case RPCRDMA_ERROR_WRITE:
+        put_named(out, " chunk ", error->chunk_index, "");
+        put_named(out, " needs ", error->length_needed, "");
+        break;
+    case RPCRDMA_ERROR_SEGMENT_LENGTH:
+    case RPCRDMA_ERROR_CANT_REPLY:
+        put_named(out, " segment ", error->segment_index, "");
+        /* fall through */
+    case RPCRDMA_ERROR_LENGTH:
+        put_named(out, " needs ", error->length_needed, "");
+        break;
+    }
+}
+
 static void put_error(struct out *out, const struct rpcrdma_message *message)
 {
     const struct rpcrdma_error *error = &message->error;
@@ -187,12 +223,8 @@ static void put_error(struct out *out, const struct rpcrdma_message *message)
         out_literal(out, "error ");
         out_u64(out, error->code);
     }
-    if (error->body == RPCRDMA_ERROR_RANGE && message->present & RPCRDMA_HAS_ERROR_ARGS) {
-        out_literal(out, " versions ");
-        out_u64(out, error->low);
-        out_char(out, '-');
-        out_u64(out, error->high);
-    }
+    if (message->present & RPCRDMA_HAS_ERROR_ARGS)
+        put_error_args(out, error);
 }
 
 void line_put_transport(struct out *out, const struct rpcrdma_flow_message *m)

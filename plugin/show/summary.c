@@ -165,6 +165,37 @@ static void put_write_list(struct line *out, const struct rpcrdma_write_list *li
     }
 }
 
+static void put_error_args(struct line *out, const struct rpcrdma_error *error)
+{
+    switch (error->body) {
+    case RPCRDMA_ERROR_VOID:
+        break;
+    case RPCRDMA_ERROR_RANGE:
+        put_named(out, " versions ", error->low);
+        put_named(out, "-", error->high);
+        break;
+    case RPCRDMA_ERROR_MAX_CHUNKS:
+        put_named(out, " at most ", error->max);
+        put(out, error->max == 1 ? " chunk" : " chunks");
+        break;
+    case RPCRDMA_ERROR_MAX_SEGMENTS:
+        put_named(out, " at most ", error->max);
+        put(out, error->max == 1 ? " segment" : " segments");
+        break;
+    case RPCRDMA_ERROR_WRITE:
+        put_named(out, " chunk ", error->chunk_index);
+        put_named(out, " needs ", error->length_needed);
+        break;
+    case RPCRDMA_ERROR_SEGMENT_LENGTH:
+    case RPCRDMA_ERROR_CANT_REPLY:
+        put_named(out, " segment ", error->segment_index);
+        /* fall through */
+    case RPCRDMA_ERROR_LENGTH:
+        put_named(out, " needs ", error->length_needed);
+        break;
+    }
+}
+
 static void put_error(struct line *out, const struct rpcrdma_message *m)
 {
     const struct rpcrdma_error_desc *desc = rpcrdma_dialect_error(m->dialect, m->error.code);
@@ -175,10 +206,8 @@ static void put_error(struct line *out, const struct rpcrdma_message *m)
     } else {
         put_named(out, " error ", m->error.code);
     }
-    if (m->error.body == RPCRDMA_ERROR_RANGE && m->present & RPCRDMA_HAS_ERROR_ARGS) {
-        put_named(out, " versions ", m->error.low);
-        put_named(out, "-", m->error.high);
-    }
+    if (m->present & RPCRDMA_HAS_ERROR_ARGS)
+        put_error_args(out, &m->error);
 }
 
 static void put_transport(struct line *out, const struct message_note *message_note,

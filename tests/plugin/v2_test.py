@@ -3,6 +3,7 @@
 `rpcrdma decode` has them; the RPC messages put back together, from chunks and from continued
 messages, and named by the dissectors for NFS."""
 import collections
+import re
 import subprocess
 import unittest
 
@@ -100,6 +101,26 @@ class V2Test(host.PluginTest):
         self.assertIn('opttype 99', named['cel-00'])
         if 'cel-01' in named:  # else only some formats are tried
             self.assertLessEqual({'INIT_XCHAR', 'REQ_XCHAR', 'RESP_XCHAR', 'UPD_XCHAR'}, named['cel-01'])
+
+    def test_errors_say_what_is_needed(self):
+        """Info has an error's name and arguments, as the command's lines have them."""
+        def check(_, path, lines, passes):
+            if passes == 1:  # the first messages may be shown by another format
+                return
+            said = {}
+            for line in subprocess.run([host.RPCRDMA, 'decode', path], capture_output=True, check=True,
+                                       encoding='utf-8').stdout.splitlines():
+                found = re.search(r' (RDMA2?_ERR_\w+.* credits)', line)
+                if found:
+                    said[line.split()[0]] = found[1]
+            for line in lines:
+                for key, value in line.get('error', {}).items():
+                    if key not in ('code', 'processed'):
+                        self.assertIn(f'{value}', said[str(line['frame'])])
+            self.assertGreater(len(said), 2)
+            for frame, info in host.fields(path, 'frame.number', '_ws.col.Info', where='rpcrdma.error', passes=passes):
+                self.assertIn(said[frame[0]], info[0])
+        self.each(check)
 
     def test_cut(self):
         """Of an RPC header that was cut before it says whether it is a Call, no field is shown."""
