@@ -222,6 +222,26 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     out_line(out);
 }
 
+/* Version 2 only: the chunks that the end takes, and the Calls where it is the client. */
+static void put_limits(struct out *out, const struct rpcrdma_connection *c, int end)
+{
+    static const char *const levels[] = {"none", "simple", "continued", "general"};
+    const struct rpcrdma_properties *p = &c->properties[end];
+
+    out_literal(out, ", up to ");
+    out_u64(out, p->segment_count);
+    out_text(out, p->segment_count == 1 ? " segment of " : " segments of ");
+    out_u64(out, p->segment_size);
+    out_literal(out, " bytes");
+    if (c->role[end] != RPCRDMA_ROLE_CLIENT)
+        return;
+    out_literal(out, ", reverse direction ");
+    if (p->reverse_direction < sizeof(levels) / sizeof(levels[0]))
+        out_text(out, levels[p->reverse_direction]);
+    else
+        out_u64(out, p->reverse_direction);
+}
+
 static void put_properties(struct level *level, const struct rpcrdma_connection *c, int end)
 {
     const struct rpcrdma_properties *p = &c->properties[end];
@@ -232,6 +252,8 @@ static void put_properties(struct level *level, const struct rpcrdma_connection 
     out_u64(out, p->send_size);
     out_literal(out, " bytes, receives up to ");
     out_u64(out, p->receive_size);
+    if (c->version == 2)
+        put_limits(out, c, end);
     if (p->remote_invalidation || c->invalidations[end] == 0)
         out_text(out,
                  p->remote_invalidation ? ", remote invalidation" : ", no remote invalidation");

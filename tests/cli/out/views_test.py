@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 import command
 import roce
+import v2
 
 NAMES = ('roce-nfs3-mini', 'roce-nfs41-mini', 'roce-long-call', 'roce-nfs41-callback')
 
@@ -66,6 +67,18 @@ class Views(command.CommandTest):
             for line, one in zip(lines, whole):
                 said = re.search(r', reply chunk (\d+)', line)
                 self.assertTrue(not said or int(said[1]) == sum(segment['length'] for segment in one['reply']), line)
+
+    def test_version_2_properties(self):
+        """connections -V has what each end announced in messages, and the defaults of what it did not."""
+        captured, _ = v2.generate('ietf-07')
+        path = self.file(b'', 'v2.pcap')
+        command.pcap.write(path, captured)
+        first, second = self.run_command('connections', '-V', path).split('\n\n')[:2]
+        self.assertIn('    client 192.0.2.11 QP 33\n        sends up to 8192 bytes, receives up to 8192, up to 16 segments of '
+                      '1048576 bytes, reverse direction continued, ', first)
+        self.assertIn('    server 192.0.2.1 QP 65\n        sends up to 4096 bytes, receives up to 8192, up to 16 segments of '
+                      '1048576 bytes, ', first)
+        self.assertNotIn('segments', second)  # of version 1
 
     def test_tree(self):
         for name in NAMES:
