@@ -34,7 +34,7 @@ _rpcrdma_values()
     --severity) echo "note warning error" ;;
     --fail-on) echo "note warning error never" ;;
     --tables) echo "captures connections paths rpcs operations messages segments transport_events credit_points findings" ;;
-    --sql) echo clickhouse ;;
+    --sql) echo "clickhouse duckdb" ;;
     --format) echo "text json junit sarif tap" ;;
     --dialect) echo "cel-00 cel-01 cel-02 cel-03 cel-04 cel-08 ietf-00 ietf-01 ietf-02 ietf-07" ;;
     -i | --interface)

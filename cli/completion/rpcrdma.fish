@@ -39,7 +39,7 @@ function __rpcrdma_values
         case --tables
             printf '%s\n' captures connections paths rpcs operations messages segments transport_events credit_points findings
         case --sql
-            echo clickhouse
+            printf '%s\n' clickhouse duckdb
         case --sort
             printf '%s\n' latency time bytes
         case --per

@@ -74,7 +74,7 @@ _rpcrdma_values()
         _describe table choices
         ;;
     --sql)
-        choices=(clickhouse)
+        choices=(clickhouse duckdb)
         _describe engine choices
         ;;
     --format)

@@ -2,6 +2,7 @@
 #include "export/describe.h"
 
 #include "export/clickhouse.h"
+#include "export/duckdb.h"
 #include "export/tables.h"
 #include "out/json_writer.h"
 #include "output/finish.h"
@@ -74,20 +75,26 @@ int describe_columns(const struct options *options, unsigned wanted)
     return end_output(&out, EXIT_DONE);
 }
 
-int describe_sql(const struct command *command, const struct options *options, const char *engine,
-                 const char *cluster)
+int describe_sql(const struct command *command, const struct options *options, unsigned wanted,
+                 const char *engine, const char *cluster)
 {
+    bool duckdb = strcmp(engine, "duckdb") == 0;
     struct out out;
     int status;
 
-    if (strcmp(engine, "clickhouse") != 0)
-        return bad_usage(command, "--sql: there is no engine \"%s\"; the only one is clickhouse",
+    if (!duckdb && strcmp(engine, "clickhouse") != 0)
+        return bad_usage(command, "--sql: there is no engine \"%s\"; choose clickhouse or duckdb",
                          engine);
+    if (cluster && duckdb)
+        return bad_usage(command, "--cluster: DuckDB has none");
     if (cluster && !clickhouse_cluster_name(cluster))
         return bad_usage(command, "--cluster: letters, digits and _, not \"%s\"", cluster);
     status = begin_output(options, &out);
     if (status != OPTIONS_GO_ON)
         return status;
-    clickhouse_schema(&out, cluster);
+    if (duckdb)
+        duckdb_views(&out, wanted);
+    else
+        clickhouse_schema(&out, cluster);
     return end_output(&out, EXIT_DONE);
 }

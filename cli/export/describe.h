@@ -15,8 +15,9 @@ int describe_chosen(const struct command *command, const char *names, unsigned *
 /* Prints what the tables that are wanted have, an object per column. */
 int describe_columns(const struct options *options, unsigned wanted);
 
-/* Prints the statements that make them in another database; `cluster` may be NULL. */
-int describe_sql(const struct command *command, const struct options *options, const char *engine,
-                 const char *cluster);
+/* Prints the statements that make them in another database, all of them or those that are wanted;
+ * `cluster` may be NULL. */
+int describe_sql(const struct command *command, const struct options *options, unsigned wanted,
+                 const char *engine, const char *cluster);
 
 #endif

@@ -437,7 +437,7 @@ static int run(const struct command *command, int argc, char **argv)
         {"schema", 0, 0, G_OPTION_ARG_NONE, &choice.schema,
          "Show tables and columns instead, a JSON object per column", NULL},
         {"sql", 0, 0, G_OPTION_ARG_STRING, &choice.sql,
-         "Show the statements that make these tables instead: clickhouse", "ENGINE"},
+         "Show the statements that make these tables instead: clickhouse, duckdb", "ENGINE"},
         {"cluster", 0, 0, G_OPTION_ARG_STRING, &choice.cluster,
          "With --sql: spread over the servers of this cluster, too", "NAME"},
         G_OPTION_ENTRY_NULL,
@@ -452,7 +452,9 @@ static int run(const struct command *command, int argc, char **argv)
         if (status == OPTIONS_GO_ON)
             status = describe_columns(&options, e.rows.tables);
     } else if (status == OPTIONS_GO_ON && choice.sql) {
-        status = describe_sql(command, &options, choice.sql, choice.cluster);
+        status = describe_chosen(command, choice.tables, &e.rows.tables);
+        if (status == OPTIONS_GO_ON)
+            status = describe_sql(command, &options, e.rows.tables, choice.sql, choice.cluster);
     } else if (status == OPTIONS_GO_ON) {
         if (choice.cluster)
             status = bad_usage(command, "--cluster: it goes with --sql");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/fleet.md's lines that make a Parquet file of a table, as printed: it has what the database has. Skipped where node
+"""docs/fleet.md's lines that make a Parquet file of a table, as printed: it has what the database has, all columns among it. Skipped where node
 or DuckDB's package is missing; .ci/run puts the latter into build/engines."""
 import json
 import os
@@ -32,7 +32,7 @@ class Parquet(CommandTest):
         if node('require("@duckdb/node-api")').returncode != 0:
             self.skipTest('no @duckdb/node-api')
         with open(os.path.join(TOP, 'docs', 'fleet.md'), encoding='utf-8') as file:
-            section = file.read().split('\n## Parquet\n')[1]
+            section = file.read().split('\n## Parquet and DuckDB\n')[1]
         lines = re.findall(r'(?m)^ {4}\$ (.*)$', section)
         self.assertEqual(len(lines), 2)
         os.symlink(CAPTURES, os.path.join(self.folder, 'captures'))
@@ -47,6 +47,23 @@ class Parquet(CommandTest):
         with sqlite3.connect(path) as base:
             want = base.execute(SUMS.replace('retransmitted::INT', 'retransmitted') + 'rpcs').fetchone()
         self.assertEqual([str(value) for value in json.loads(run.stdout)[0]], [str(value) for value in want])
+        run = node(ASK, "SELECT list(name) FROM parquet_schema('rpcs.parquet') WHERE type IS NOT NULL")
+        columns = [one['column'] for one in map(json.loads, self.run_command('export', '--schema').splitlines())
+                   if one['table'] == 'rpcs']
+        self.assertEqual(json.loads(run.stdout)[0][0], columns)
+
+    def test_views(self):
+        """One for each table, or for those that are chosen, whose columns are those of --schema."""
+        columns = {}
+        for one in map(json.loads, self.run_command('export', '--schema').splitlines()):
+            columns.setdefault(one['table'], []).append(one['column'])
+        for options, wanted in (((), columns), (('--tables', 'paths,rpcs'), ('paths', 'rpcs'))):
+            text = self.run_command('export', '--sql', 'duckdb', *options)
+            views = re.findall(r"(?s)CREATE OR REPLACE VIEW (\w+) AS FROM read_json\('(\w+)\*\.ndjson\*'.*?\{(.*?)\}\);", text)
+            self.assertEqual({name: re.findall(r'"(\w+)": \'\w+\'', inside) for name, _, inside in views},
+                             {name: columns[name] for name in wanted})
+            self.assertTrue(all(name == files for name, files, _ in views))
+        self.run_command('export', '--sql', 'duckdb', '--cluster', 'one', status=2, errors=1)
 
 
 if __name__ == '__main__':
