@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/hole.h"
 #include "flow/delivery/origin.h"
 #include "flow/delivery/packet_in_hand.h"
 #include "flow/delivery/requests.h"
@@ -207,7 +208,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     if (at > d->next + ANOTHER_QP || at + ANOTHER_QP < d->next)
         return false;
     if (!d->acks && op->kind != RPCRDMA_OP_READ_RESPONSE)
-        transmission_first_ack(d);
+        hole_first_ack(d);
     switch (op->kind) {
     case RPCRDMA_OP_NAK:
         d->acked = true;
@@ -252,7 +253,7 @@ RPCRDMA_RARE bool flow_delivery_acked(struct flow_delivery *d, uint32_t psn, uin
         return false;
     d->acked = d->naming = true;
     if (!d->acks)
-        transmission_first_ack(d);
+        hole_first_ack(d);
     return transmission_answered(d, at, frame, time_ns, INT64_MAX);
 }
 

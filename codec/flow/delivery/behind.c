@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/hole.h"
 #include "flow/delivery/origin.h"
 #include "flow/delivery/requests.h"
 #include "flow/delivery/timeouts.h"
@@ -181,7 +182,7 @@ static void came(struct flow_delivery *d, struct rpcrdma_path *path, uint64_t at
         if (path->uncaptured_reads > answered) /* responses of what was no Read */
             path->uncaptured_reads = answered;
         at += filled->count;
-    } while (at < end && transmission_fill(d, at, end - at, filled));
+    } while (at < end && hole_fill(d, at, end - at, filled));
 }
 
 static bool ahead(const struct flow_delivery *d, int64_t acked_ns, int64_t now)
@@ -201,7 +202,7 @@ RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delive
                                   const struct rpcrdma_op *op, uint64_t at, uint32_t packets)
 {
     struct filled filled;
-    bool gap = transmission_fill(d, at, packets > 0 ? packets : 1, &filled) && !filled.arrived;
+    bool gap = hole_fill(d, at, packets > 0 ? packets : 1, &filled) && !filled.arrived;
     struct rpcrdma_path *path = delivery_rare(memory, d);
     struct transmission *t;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/step.h"
+#include "flow/delivery/hole.h"
 #include "flow/delivery/segments.h"
 #include "flow/delivery/transmission.h"
 
@@ -19,10 +20,10 @@ enum {
 /* What is missing here before the block was lost before the place of capture, unless it comes. */
 static void lost_before(struct flow_delivery *d, uint64_t first)
 {
-    struct hole *hole = first > 0 ? transmission_hole_at(d, first - 1) : NULL;
+    struct hole *hole = first > 0 ? hole_at(d, first - 1) : NULL;
 
     if (hole && !hole->arrived)
-        transmission_asked(&d->rare->path, hole, d->largest_payload);
+        hole_asked(&d->rare->path, hole, d->largest_payload);
 }
 
 /* Large ones of which none arrived stand before it, from the one that came in vain on. */

@@ -9,13 +9,21 @@
  *
  *   delivery.c       life, queries
  *   transmission.c   the ring of what was sent: messages, or segments of TCP
- *   requests.c       InfiniBand: requests, Acks, Naks, responses
+ *   hole.c           what is missing between these
+ *   requests.c       InfiniBand: requests
+ *   answers.c        and their answers: Acks, Naks, responses
+ *   naks.c           and what a Nak refuses
  *   early.c          Acks that stand before what they acknowledge
  *   behind.c         and requests that come again, or late: why?
  *   response_gaps.c  and responses that were missing as later ones passed
  *   timeouts.c       and what was retransmitted after silence: lost, or its answer?
  *   segments.c       TCP: segments and acknowledgements
+ *   blocks.c         and what its receiver has behind these (SACK)
  *   twice.c          and what had arrived as it came again, as its receiver says
+ *   dsack.c          and as it says of each copy: acknowledgements were lost, or late
+ *   unacked.c        and as what came again does not acknowledge: its sender took them late
+ *   late_ack.c       an acknowledgement that comes a second after what it acknowledges
+ *   restart.c        what comes alone after a pause: what was sent before that was lost
  *   silence.c        how long an end sent nothing, though something was sent to it again
  *   same_bytes.c     retransmitted with other bytes?
  *   origin.c         retransmitted, or the same packet twice, or late?

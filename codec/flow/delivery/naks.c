@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/hole.h"
 #include "flow/delivery/requests.h"
 #include "flow/delivery/transmission.h"
 
@@ -78,9 +79,9 @@ RPCRDMA_RARE void delivery_nak(struct flow_memory *memory, struct flow_delivery 
         path->reordered > 0 && at >= d->rare->out_of_order && at < d->rare->out_of_order_end;
     d->rare->out_of_order = at + 1;
     d->rare->out_of_order_end = d->next;
-    hole = transmission_hole_at(d, at);
+    hole = hole_at(d, at);
     if (hole && !hole->arrived) {
-        transmission_asked(path, hole, 1);
+        hole_asked(path, hole, 1);
         return;
     }
     if (out_of_order) {

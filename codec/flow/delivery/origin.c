@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/origin.h"
+#include "flow/delivery/hole.h"
 #include "flow/delivery/segments.h"
 #include "flow/delivery/transmission.h"
 #include "wire/hot.h"
@@ -234,7 +235,7 @@ static bool is_copy(const struct flow_delivery *d, const struct recent *now, uin
     const struct transmission *t = transmission_at(d, at);
     int64_t age_ns;
 
-    if (!t || t->found || !sent_once(t) || transmission_hole_at(d, at) || asks_again(d, t, at))
+    if (!t || t->found || !sent_once(t) || hole_at(d, at) || asks_again(d, t, at))
         return false;
     age_ns = now->time_ns - sent_about(t, at);
     if (origin_counts(d) && now->id != 0)

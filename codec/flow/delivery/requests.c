@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/requests.h"
 #include "flow/context/context.h"
+#include "flow/delivery/hole.h"
 #include "flow/delivery/origin.h"
 #include "flow/delivery/packet_in_hand.h"
 #include "flow/delivery/transmission.h"
@@ -75,7 +76,7 @@ RPCRDMA_RARE static void ahead(struct flow_memory *memory, struct flow_delivery 
 {
     struct transmission *newest = transmission_newest(d), *lost;
 
-    transmission_hole(memory, d, d->next, at - d->next, op->time_ns);
+    hole_found(memory, d, d->next, at - d->next, op->time_ns);
     if (newest && newest->open && !(op->flags & RPCRDMA_OP_FIRST) &&
         op->kind != RPCRDMA_OP_READ_REQUEST) {
         newest->last = at - 1; /* this may be the same message: it is taken as that */
@@ -257,14 +258,14 @@ void flow_delivery_tail(struct flow_memory *memory, struct flow_delivery *d)
     struct rpcrdma_path *path;
 
     if (d->started)
-        transmission_end(d);
+        hole_end(d);
     if (!d->started || d->loose || d->through <= d->next)
         return;
     /* more at once was not sent: the Ack is forged, or of an earlier connection */
     path = d->through - d->next <= FEW_MISSING || d->stepped ? delivery_rare(memory, d) : NULL;
     if (path) {
         path->uncaptured += d->through - d->next;
-        path->uncaptured_reads += transmission_responded(d, d->next, d->through);
+        path->uncaptured_reads += hole_responded(d, d->next, d->through);
     }
     d->next = d->through;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/segments.h"
+#include "flow/delivery/hole.h"
 #include "flow/delivery/origin.h"
 #include "flow/delivery/timeouts.h"
 #include "flow/delivery/transmission.h"
@@ -150,7 +151,7 @@ static bool overlaps(struct flow_memory *memory, struct flow_delivery *d,
 {
     struct rpcrdma_path *path = delivery_rare(memory, d);
     struct filled filled;
-    bool gap = transmission_fill(d, first, segment->len, &filled) && !filled.arrived;
+    bool gap = hole_fill(d, first, segment->len, &filled) && !filled.arrived;
 
     if (!path)
         return false;
@@ -175,7 +176,7 @@ static void new_bytes(struct flow_memory *memory, struct flow_delivery *d,
         struct transmission *lost =
             transmission_add(memory, d, d->next, first - 1, segment->frame, segment->time_ns);
 
-        transmission_hole(memory, d, d->next, first - d->next, segment->time_ns);
+        hole_found(memory, d, d->next, first - d->next, segment->time_ns);
         lost->found = true;
         lost->times = 0;
     }
@@ -190,7 +191,7 @@ static void new_bytes(struct flow_memory *memory, struct flow_delivery *d,
 static bool copied_apart(struct flow_memory *memory, struct flow_delivery *d,
                          const struct recent *now, uint64_t first, uint64_t end)
 {
-    if (end > d->next || transmission_hole_at(d, first) || !delivery_apart(memory, d, now, first))
+    if (end > d->next || hole_at(d, first) || !delivery_apart(memory, d, now, first))
         return false;
     d->rare->path.duplicated++;
     return true;

@@ -2,7 +2,7 @@
 #ifndef RPCRDMA_FLOW_DELIVERY_TRANSMISSION_H
 #define RPCRDMA_FLOW_DELIVERY_TRANSMISSION_H
 
-/* transmission.c: the records of what was sent, and what is missing between them. */
+/* transmission.c: the records of what was sent. */
 
 #include "flow/delivery/state.h"
 
@@ -92,21 +92,6 @@ static inline bool transmission_served(const struct flow_delivery *d, const stru
 {
     return !t->open && t->last < d->served;
 }
-/* How many of [first, end) the latest responses answered that came one after the other: there the
- * request was a Read. */
-uint64_t transmission_responded(const struct flow_delivery *d, uint64_t first, uint64_t end);
-/* [first, first + count) is missing. Where no Acks are captured it counts as not captured, unless
- * it comes yet: what is lost on the way is sent again. */
-void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
-                       uint64_t count, int64_t time_ns);
-/* A Nak asks for it, or a SACK has it not: it was lost, before the place of capture if it does not
- * pass yet. `packet`: how much of it a packet has. */
-void transmission_asked(struct rpcrdma_path *path, struct hole *hole, uint32_t packet);
-/* What is missing there; NULL: nothing is. */
-struct hole *transmission_hole_at(const struct flow_delivery *d, uint64_t at);
-/* Takes that out of what is missing. False, and *filled is zero: `first` is not. */
-bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
-                       struct filled *filled);
 /* All up to `last` arrived, as the answer shows. One that took at least waits_ns may have waited in
  * its sender; then the shortest time of all counts. True: a record more is delivered. */
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
@@ -120,13 +105,6 @@ void transmission_acked_or_naked(struct flow_delivery *d, uint64_t last, uint64_
 /* The newest, and what stands before it, was acknowledged before it passed, by `frame` at time_ns.
  */
 void transmission_answered_before(struct flow_delivery *d, uint64_t frame, int64_t time_ns);
-
-/* Acks are captured: what one acknowledges has arrived, and nothing else. */
-void transmission_first_ack(struct flow_delivery *d);
-
-/* Nothing more will come: what is missing, and was answered before that showed, was not captured.
- */
-void transmission_end(struct flow_delivery *d);
 
 /* Something is about to be counted as retransmitted in *path. */
 void transmission_again(const struct flow_delivery *d, struct rpcrdma_path *path);
