@@ -12,6 +12,10 @@
  *   clocks.c      connections whose packets are from files with clocks of their own
  *   apart.c       what is wrong where the clocks of the two directions are far apart
  *   complaints.c  what is said of the input
+ *
+ * Beside it, each with a header of its own: points.c (many captures in one call), copies.c (one
+ * that has every packet twice), others.c (packets that are no RDMA), reading.c (the line of
+ * progress).
  */
 
 #include "pipeline/pipeline.h"

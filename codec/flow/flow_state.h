@@ -16,6 +16,7 @@
  *   follow.c     packets and answers, for delivery/
  *   life.c       how connections ended
  *   place.c      which one took the place of which
+ *   earlier.c    and which ones are looked at for that
  *   transport.c  what is found of a connection's packets
  */
 

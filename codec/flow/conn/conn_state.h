@@ -5,6 +5,7 @@
 /*
  * What the stage of connections keeps; for the files of this folder only.
  *
+ *   stage.c       the stage from its beginning to its end, and what others may know
  *   conn.c        connections from their beginning to their end
  *   setup.c       CM messages
  *   comm_id.c     which connection they are about

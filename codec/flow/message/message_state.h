@@ -5,6 +5,7 @@
 /*
  * What the stage of messages keeps; for the files of this folder only.
  *
+ *   stage.c              the stage from its beginning to its end
  *   emit.c               one Send -> one message: decode, direction, roles
  *   plain.c              the same of most, where nobody sees messages
  *   paired.c             the direction, where the RPC header does not tell it

@@ -14,9 +14,19 @@
  *   reconstruct.c           what Calls and Replies share: given to the sink
  *   reconstruct_call.c, reconstruct_reply.c   what they are made of
  *   reconstruct_chunks.c    base and chunks put together
+ *   parts.c, iovec.c        what Sends carried of it, and the runs of bytes that it is
  *   partial.c               a Send's RPC message before the bytes of its chunks are known
+ *   chunk_map.c             chunk lists as regions of memory
+ *   region.c, region_index.c   the bytes of one; which one is open where
+ *   read_map.c              which Read request goes to which
  *   data_transfer.c         which chunk a packet's bytes belong to
  *   call_sendings.c         how often a Call was sent, on all connections
+ *   outstanding.c           Calls that wait for a Reply now
+ *   timing.c, phases.c      when its messages were sent and delivered; where its time went
+ *   transmissions.c         which transmission a finding is about; what was never delivered
+ *   data_timing.c, doubt.c  what its RDMA waited for, and whether that was lost
+ *   session.c, slot.c, slot_use.c   NFSv4.1: what a session allows, its slots, how many are in use
+ *   rpc_names.c             what a transaction is called
  *   plain.c                 Calls and Replies that are all in one Send
  *   parked.c                transactions that wait for word of their Reply
  *   check_call.c, check_reply.c, retired.c    what they break

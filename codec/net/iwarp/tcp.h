@@ -5,15 +5,19 @@
 /*
  * iWARP: RDMAP (RFC 5040) on DDP (RFC 5041) on MPA (RFC 5044, RFC 6581) on TCP.
  *
- *   tcp.c     segments, and the table of connections
+ *   tcp.c           segments, and which connection they are of
+ *   tcp_table.c     the table of connections, and its memory
+ *   tcp_checksum.c  whether a segment was damaged
+ *   tcp_doubt.c     and of which segments that is looked at
+ *   tcp_reset.c     whether a RST was taken
  *   tcp_options.c   what the receiver of bytes says of those that came twice
  *   tcp_bytes.c     where in TCP's bytes FPDUs are, for who asks
  *   tcp_late.c      an acknowledgement that is captured before what it acknowledges waits for it
  *   tcp_reorder.c   bytes of both directions in order
  *   tcp_hole.c      what is missing of them is waited for, then lost
- *   mpa.c     start-up frames, and FPDUs out of the bytes
- *   resync.c  finding the FPDUs again where the boundaries are not known
- *   ddp.c     one FPDU becomes one operation
+ *   mpa.c           start-up frames, and FPDUs out of the bytes
+ *   resync.c        finding the FPDUs again where the boundaries are not known
+ *   ddp.c           one FPDU becomes one operation
  *
  * A connection is remembered when it shows an MPA Request or Reply, or a segment that begins with
  * what could be an FPDU; any other TCP costs a look at its first bytes. In order, bytes are read
