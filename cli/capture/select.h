@@ -2,6 +2,8 @@
 #ifndef RPCRDMA_CLI_CAPTURE_SELECT_H
 #define RPCRDMA_CLI_CAPTURE_SELECT_H
 
+/* What of each packet `capture` writes: --slice, --rpcrdma-only; and what it counts meanwhile. */
+
 #include <stdbool.h>
 #include <stdint.h>
 

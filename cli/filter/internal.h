@@ -2,6 +2,8 @@
 #ifndef RPCRDMA_CLI_FILTER_INTERNAL_H
 #define RPCRDMA_CLI_FILTER_INTERNAL_H
 
+/* What the files of --where share: words of an expression (lexer.c), values (literal.c), fields. */
+
 #include <glib.h>
 
 #include "filter/filter.h"

@@ -2,6 +2,8 @@
 #ifndef RPCRDMA_CLI_OUT_ADDRESS_H
 #define RPCRDMA_CLI_OUT_ADDRESS_H
 
+/* Addresses as text. */
+
 #include "op.h"
 #include "out/out.h"
 

@@ -2,6 +2,8 @@
 #ifndef RPCRDMA_PLUGIN_HANDOVER_H
 #define RPCRDMA_PLUGIN_HANDOVER_H
 
+/* Whole RPC messages, to Wireshark's dissector of RPC. */
+
 #include "rpc/assemble.h"
 
 void handover_register(void);

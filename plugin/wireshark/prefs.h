@@ -2,6 +2,8 @@
 #ifndef RPCRDMA_PLUGIN_PREFS_H
 #define RPCRDMA_PLUGIN_PREFS_H
 
+/* What the user has set under Preferences, Protocols. */
+
 #include "wireshark/compat.h"
 
 struct settings {

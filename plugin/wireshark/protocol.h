@@ -2,6 +2,8 @@
 #ifndef RPCRDMA_PLUGIN_PROTOCOL_H
 #define RPCRDMA_PLUGIN_PROTOCOL_H
 
+/* The protocol that the plugin registers. */
+
 #include "wireshark/compat.h"
 
 extern int proto_rpcrdma;

@@ -4,11 +4,11 @@
 /* Which connection a message of the CM is about: by the communication IDs of its ends (IBTA volume
  * 1 section 12.7), else by a QP number. */
 
-uint64_t flow_address_key(const struct rpcrdma_address *opener,
-                          const struct rpcrdma_address *acceptor, uint32_t comm_id)
+uint64_t flow_address_key(const struct rpcrdma_address *a, const struct rpcrdma_address *b,
+                          uint32_t number)
 {
-    const struct rpcrdma_address *each[2] = {opener, acceptor};
-    uint64_t h = comm_id, x;
+    const struct rpcrdma_address *each[2] = {a, b};
+    uint64_t h = number, x;
 
     for (int i = 0; i < 2; i++) {
         memcpy(&x, each[i], sizeof(x)); /* of IPv4, all that can differ */

@@ -2,6 +2,8 @@
 #ifndef RPCRDMA_FLOW_RPC_IOVEC_H
 #define RPCRDMA_FLOW_RPC_IOVEC_H
 
+/* An RPC message as runs of bytes, which parts and chunks hold. */
+
 #include "flow/rpc.h"
 
 struct flow_region;

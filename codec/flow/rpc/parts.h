@@ -2,6 +2,8 @@
 #ifndef RPCRDMA_FLOW_RPC_PARTS_H
 #define RPCRDMA_FLOW_RPC_PARTS_H
 
+/* What Sends carried of an RPC message: one part, or several of a continued message. */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
