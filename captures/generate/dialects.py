@@ -17,8 +17,6 @@ PROPERTIES_SIX = {1: ('Maximum Send Size', 'number'), 2: ('Receive Buffer Size',
                   3: ('Maximum Segment Size', 'number'), 4: ('Maximum Segment Count', 'number'),
                   5: ('Reverse-Direction Support', 'number'),
                   6: ('Host Authentication Message', 'opaque')}
-CHARACTERISTICS = {1: ('Receive Buffer Size', 'number'), 2: ('Requester Remote Invalidation', 'bool'),
-                   3: ('Backward Request Support', 'number')}
 XCHAR = {1: ('INIT_XCHAR', ('start', 'nochg')), 2: ('REQ_XCHAR', ('want',)),
          3: ('RESP_XCHAR', ('done', 'rej', 'pend')), 4: ('UPD_XCHAR', ('now', 'pendclr'))}
 
