@@ -135,10 +135,13 @@ static uint8_t *store(struct flow_regions *regions, struct flow_region *region, 
     return block->bytes + block->used - *got;
 }
 
-/* [s, e), of which nothing is there, as extents before extents[*i]; *i moves behind them. */
+/* [s, e), of which nothing is there, as extents before extents[*i]; *i moves behind them. `data`
+ * NULL: it was not captured. */
 static void add(struct flow_regions *regions, struct flow_region *region, uint32_t *i, uint64_t s,
-                uint64_t e, bool captured, const uint8_t *data)
+                uint64_t e, const uint8_t *data)
 {
+    const bool captured = data != NULL;
+
     while (s < e) {
         struct flow_extent new = {.start = (uint32_t)s, .length = (uint32_t)(e - s)};
         uint32_t before = region->n_extents;
@@ -203,10 +206,29 @@ static uint32_t cut(struct flow_regions *regions, struct flow_region *region, ui
     return i + 1;
 }
 
+/* [s, e), which was captured, into extents[*i], which holds it: the latest bytes count. */
+static void put_over(struct flow_regions *regions, struct flow_region *region, uint32_t *i,
+                     uint64_t s, uint64_t e, const uint8_t *data)
+{
+    const struct flow_extent *there = &region->extents[*i];
+    uint32_t after;
+
+    if (there->data) {
+        memcpy(there->data + (s - there->start), data, (size_t)(e - s));
+        return;
+    }
+    if (there->captured)
+        return;
+    after = cut(regions, region, *i, s, e);
+    if (after == UINT32_MAX)
+        return;
+    *i = after;
+    add(regions, region, i, s, e, data);
+}
+
 static void put(struct flow_regions *regions, struct flow_region *region, uint64_t s, uint64_t e,
                 const uint8_t *data)
 {
-    bool captured = data != NULL;
     uint32_t i = extent_after(region, s);
 
     while (s < e) {
@@ -216,24 +238,16 @@ static void put(struct flow_regions *regions, struct flow_region *region, uint64
         if (!there || there->start > s) {
             if (there && there->start < until)
                 until = there->start;
-            add(regions, region, &i, s, until, captured, data);
+            add(regions, region, &i, s, until, data);
         } else {
             if (extent_end(there) < until)
                 until = extent_end(there);
-            if (captured && there->data) {
-                memcpy(there->data + (s - there->start), data, (size_t)(until - s));
-            } else if (captured && !there->captured) {
-                uint32_t after = cut(regions, region, i, s, until);
-
-                if (after != UINT32_MAX) {
-                    i = after;
-                    add(regions, region, &i, s, until, captured, data);
-                }
-            }
+            if (data)
+                put_over(regions, region, &i, s, until, data);
             if (i < region->n_extents && extent_end(&region->extents[i]) <= until)
                 i++;
         }
-        if (captured && region->keep)
+        if (data && region->keep)
             data += until - s;
         s = until;
     }
