@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A TCP segment, and the connection that it is of or begins. */
-#include "net/iwarp/tcp.h"
+/* A TCP segment: what it does to its connection, or that it begins one. */
+#include "net/iwarp/segment.h"
 
 #include "net/packet/vnet.h"
 
@@ -31,106 +31,6 @@ static uint32_t header_bytes(const uint8_t *header)
     return (header[12] >> 4) * 4u;
 }
 
-struct segment {
-    uint64_t key[2][2]; /* source, destination */
-    uint16_t port[2];
-    uint16_t window;
-    uint16_t vnet;          /* number of the network, of IPv4: net/packet/vnet.h */
-    const uint8_t *options; /* what was captured of them */
-    size_t n_options;
-    struct rpcrdma_tcp_taken is;
-};
-
-/* The addresses as words: to compare those takes less than to compare what was just copied. */
-static void keys(const struct rpcrdma_layer *l, struct segment *t)
-{
-    if (l->family == RPCRDMA_ADDRESS_IPV4) {
-        t->key[0][0] = rpcrdma_get_be32(l->src);
-        t->key[1][0] = rpcrdma_get_be32(l->dst);
-        t->key[0][1] = t->key[1][1] = t->vnet;
-    } else {
-        memcpy(t->key[0], l->src, 16);
-        memcpy(t->key[1], l->dst, 16);
-    }
-}
-
-static void address_of(const struct rpcrdma_layer *l, const struct segment *t, int side,
-                       struct rpcrdma_address *out)
-{
-    rpcrdma_layer_address(l->family, side == 0 ? l->src : l->dst, out);
-    if (t->vnet != 0)
-        rpcrdma_vnet_mark(out, t->vnet);
-}
-
-static bool in_order(const struct segment *t)
-{
-    for (int i = 0; i < 2; i++)
-        if (t->key[0][i] != t->key[1][i])
-            return t->key[0][i] < t->key[1][i];
-    return t->port[0] <= t->port[1];
-}
-
-/* The same for both directions: the lower end is first. Keyed: whoever chooses addresses and ports
- * must not make a chain long. */
-static uint64_t hash_of(const struct rpcrdma_tcp *tcp, const struct segment *t)
-{
-    int low = !in_order(t), high = !low;
-    uint64_t words[5] = {t->key[low][0], t->key[high][0],
-                         (uint64_t)t->port[low] << 16 | t->port[high]};
-
-    if ((t->key[0][1] | t->key[1][1]) == 0)
-        return siphash_words(&tcp->key, words, 3);
-    words[3] = t->key[low][1];
-    words[4] = t->key[high][1];
-    return siphash_words(&tcp->key, words, 5);
-}
-
-static bool same_end(const struct rpcrdma_tcp_connection *c, int end, const struct segment *t,
-                     int side)
-{
-    return c->key[end][0] == t->key[side][0] && c->key[end][1] == t->key[side][1] &&
-           c->port[end] == t->port[side];
-}
-
-static struct rpcrdma_tcp_connection *find(struct rpcrdma_tcp *tcp, const struct segment *t,
-                                           uint64_t hash, int *end)
-{
-    struct rpcrdma_tcp_connection *c = tcp->bucket[hash & (tcp->n_buckets - 1)];
-
-    for (; c; c = c->chain) {
-        if (c->hash != hash)
-            continue;
-        for (int i = 0; i < 2; i++)
-            if (same_end(c, i, t, 0) && same_end(c, 1 - i, t, 1)) {
-                *end = i;
-                return c;
-            }
-    }
-    return NULL;
-}
-
-static struct rpcrdma_tcp_connection *create(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l,
-                                             const struct segment *t, uint64_t hash)
-{
-    struct rpcrdma_tcp_connection *c = rpcrdma_tcp_alloc(tcp, NULL, sizeof(*c));
-
-    if (!c)
-        return NULL;
-    memset(c, 0, sizeof(*c));
-    TAILQ_INIT(&c->late);
-    c->hash = hash;
-    for (int i = 0; i < 2; i++) {
-        TAILQ_INIT(&c->late_of[i]);
-        memcpy(c->key[i], t->key[i], sizeof(c->key[i]));
-        address_of(l, t, i, &c->address[i]);
-        c->port[i] = t->port[i];
-        c->stream[i].phase = RPCRDMA_STREAM_LOOKING;
-        c->stream[i].effort = RPCRDMA_EFFORT_FIRST;
-    }
-    rpcrdma_tcp_add(tcp, c);
-    return c;
-}
-
 static void begin(struct rpcrdma_stream *s, enum rpcrdma_stream_phase phase, uint32_t seq)
 {
     s->phase = phase;
@@ -157,7 +57,7 @@ recognise(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l, struct segment
 
     if (!may_begin(piece))
         return NULL;
-    c = create(tcp, l, t, hash);
+    c = rpcrdma_tcp_create(tcp, l, t, hash);
     if (!c || (!request && !reply))
         return c;
     c->confirmed = true;
@@ -342,8 +242,8 @@ static void tell_opening(const struct rpcrdma_layer *l, const struct segment *t)
     } else {
         return;
     }
-    address_of(l, t, 0, &op.src);
-    address_of(l, t, 1, &op.dst);
+    rpcrdma_tcp_address(l, t, 0, &op.src);
+    rpcrdma_tcp_address(l, t, 1, &op.dst);
     l->net->sink.op(l->net->sink.context, &op);
 }
 
@@ -489,14 +389,14 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     if (!read_segment(l, p, &t))
         return RPCRDMA_IS_OTHER;
     t.vnet = network(l, p, false);
-    keys(l, &t);
-    hash = hash_of(tcp, &t);
+    rpcrdma_tcp_keys(l, &t);
+    hash = rpcrdma_tcp_hash(tcp, &t);
     tcp->arrival++;
     tcp->frame = l->packet->frame;
     if (l->packet->time_ns < tcp->time_ns)
         tcp->back_frame = tcp->frame;
     tcp->time_ns = l->packet->time_ns;
-    c = tcp->n_connections > 0 ? find(tcp, &t, hash, &end) : NULL;
+    c = tcp->n_connections > 0 ? rpcrdma_tcp_find(tcp, &t, hash, &end) : NULL;
     if (c && to_check(l, c, end, &t.is) && damaged(l, p, header_bytes(p) + t.is.piece.len)) {
         rpcrdma_tcp_tell_segment(tcp, c, end, &t.is.piece, false);
         return RPCRDMA_IS_RDMA;

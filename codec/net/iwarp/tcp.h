@@ -5,7 +5,8 @@
 /*
  * iWARP: RDMAP (RFC 5040) on DDP (RFC 5041) on MPA (RFC 5044, RFC 6581) on TCP.
  *
- *   tcp.c           segments, and which connection they are of
+ *   tcp.c           segments
+ *   segment.c       which connection they are of
  *   tcp_table.c     the table of connections, and its memory
  *   tcp_checksum.c  whether a segment was damaged
  *   tcp_doubt.c     and of which segments that is looked at
