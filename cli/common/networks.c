@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct known {
-    bool set;
+    bool set, several;
     struct rpcrdma_network network;
 };
 
@@ -16,7 +16,7 @@ static struct {
     size_t room;
 } known;
 
-void networks_learn(uint32_t connection, const struct rpcrdma_network *network)
+void networks_learn(uint32_t connection, const struct rpcrdma_network *network, bool several)
 {
     size_t room = known.room ? known.room : 16;
     struct known *more;
@@ -33,14 +33,36 @@ void networks_learn(uint32_t connection, const struct rpcrdma_network *network)
         known.at = more;
         known.room = room;
     }
-    if (!known.at[connection].set)
-        known.at[connection] = (struct known){true, *network};
+    if (!known.at[connection].set || several > known.at[connection].several)
+        known.at[connection] = (struct known){true, several, *network};
 }
 
 const struct rpcrdma_network *networks_of(uint32_t connection)
 {
-    return connection < known.room && known.at[connection].set ? &known.at[connection].network
-                                                               : NULL;
+    return connection < known.room && known.at[connection].several ? &known.at[connection].network
+                                                                   : NULL;
+}
+
+bool networks_same(const struct rpcrdma_network *a, const struct rpcrdma_network *b)
+{
+    return a->vlan == b->vlan && a->outer_vlan == b->outer_vlan && a->has_vni == b->has_vni &&
+           a->vni == b->vni;
+}
+
+static bool differ(uint32_t a, uint32_t b)
+{
+    return a != 0 && b != 0 && a != b;
+}
+
+bool networks_may_be(uint32_t connection, const struct rpcrdma_network *network)
+{
+    const struct rpcrdma_network *own;
+
+    if (connection >= known.room || !known.at[connection].set)
+        return true;
+    own = &known.at[connection].network;
+    return !differ(own->vlan, network->vlan) && !differ(own->outer_vlan, network->outer_vlan) &&
+           (!own->has_vni || !network->has_vni || own->vni == network->vni);
 }
 
 void networks_text(uint32_t connection, char text[NETWORKS_TEXT])

@@ -10,10 +10,17 @@
 
 enum { NETWORKS_MOST = 65536 }; /* connections: of those behind it is not shown */
 
-void networks_learn(uint32_t connection, const struct rpcrdma_network *network);
+/* several: others have its addresses, too. */
+void networks_learn(uint32_t connection, const struct rpcrdma_network *network, bool several);
 
 /* NULL: no other one is known that has its addresses. */
 const struct rpcrdma_network *networks_of(uint32_t connection);
+
+/* Whether a packet of that network, between hosts or of one, may be of the connection's: a label
+ * that either lacks contradicts none. */
+bool networks_may_be(uint32_t connection, const struct rpcrdma_network *network);
+
+bool networks_same(const struct rpcrdma_network *a, const struct rpcrdma_network *b);
 
 enum { NETWORKS_TEXT = 64 };
 

@@ -204,7 +204,7 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
                  credits_direction(connection, r->end, r->counting));
         if (running->pipeline->options->json) {
             if (pipeline_network(running->pipeline, connection, &network))
-                networks_learn(connection->number, &network);
+                networks_learn(connection->number, &network, true);
             object(running, &one, r->in_flight.known, r->counting);
         } else {
             header(running);

@@ -38,11 +38,15 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
 {
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
+    const struct rpcrdma_net *net = rpcrdma_analyzer_net(pipeline->own->analyzer);
     struct rpcrdma_network network;
 
     pipeline->own->connections++;
     if (pipeline_network(pipeline, connection, &network))
-        networks_learn(connection->number, &network);
+        networks_learn(connection->number, &network, true);
+    else if (rpcrdma_net_label(net, &connection->end[0].address, &connection->end[1].address,
+                               &network))
+        networks_learn(connection->number, &network, false);
     note_early_acks(pipeline, connection);
     if (sink->connection)
         sink->connection(sink->context, connection);

@@ -153,6 +153,13 @@ RPCRDMA_API const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrd
 RPCRDMA_API size_t rpcrdma_net_others(const struct rpcrdma_net *net, struct rpcrdma_net_other *out,
                                       size_t max);
 
+/* A VLAN, or what a tunnel carries: VNI of VXLAN and GENEVE, VSID of NVGRE. */
+struct rpcrdma_network {
+    uint16_t vlan, outer_vlan; /* 0: none; `outer_vlan` where there are two tags */
+    bool has_vni;
+    uint32_t vni;
+};
+
 /* What an ICMP message says was not delivered. */
 enum rpcrdma_unreachable_reason {
     RPCRDMA_UNREACHABLE_HOST,      /* it, or its network */
@@ -182,6 +189,7 @@ RPCRDMA_API size_t rpcrdma_net_unreachables(const struct rpcrdma_net *net,
  */
 struct rpcrdma_net_unresolved {
     struct rpcrdma_address by, of;
+    struct rpcrdma_network network; /* of these packets */
     uint64_t requests, first_frame;
     uint64_t soon; /* of the requests: three seconds or less behind the one before, as a host asks
                     * that has no answer; else it had some, which are not in the capture */
@@ -197,6 +205,7 @@ RPCRDMA_API size_t rpcrdma_net_unresolved(const struct rpcrdma_net *net,
 /* Likewise: another Ethernet address than before has it, as its host says. */
 struct rpcrdma_net_claimed {
     struct rpcrdma_address of;
+    struct rpcrdma_network network; /* of these packets */
     uint8_t before[6], by[6];
     uint64_t frame;
     int64_t time_ns;
@@ -207,17 +216,15 @@ struct rpcrdma_net_claimed {
 RPCRDMA_API size_t rpcrdma_net_claimed(const struct rpcrdma_net *net,
                                        struct rpcrdma_net_claimed *out, size_t max);
 
-/* A VLAN, or what a tunnel carries: VNI of VXLAN and GENEVE, VSID of NVGRE. */
-struct rpcrdma_network {
-    uint16_t vlan, outer_vlan; /* 0: none; `outer_vlan` where there are two tags */
-    bool has_vni;
-    uint32_t vni;
-};
-
 /* Of two addresses of an operation: the network that they are of, by a label that it was seen with.
  * False: IPv4 hosts of only one were seen to have these addresses, or they are of no IPv4. */
 RPCRDMA_API bool rpcrdma_net_network(const struct rpcrdma_net *net, const struct rpcrdma_address *a,
                                      const struct rpcrdma_address *b, struct rpcrdma_network *out);
+
+/* Likewise, also if hosts of only one have these addresses. False: none of its packets had a label,
+ * or they are of no IPv4. */
+RPCRDMA_API bool rpcrdma_net_label(const struct rpcrdma_net *net, const struct rpcrdma_address *a,
+                                   const struct rpcrdma_address *b, struct rpcrdma_network *out);
 
 RPCRDMA_END_DECLS
 

@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-#include "net/packet/layer.h"
+#include "net/packet/vnet.h"
 
 enum { MAC = 6, KEPT = RPCRDMA_CLAIMS / 2 };
 
 static struct rpcrdma_claimer *find(struct rpcrdma_claims *all, const struct rpcrdma_address *of,
-                                    uint16_t vlan)
+                                    uint64_t label)
 {
     for (uint32_t i = 0; i < all->n; i++)
-        if (all->claimer[i].vlan == vlan && memcmp(&all->claimer[i].of, of, sizeof(*of)) == 0)
+        if (all->claimer[i].label == label && memcmp(&all->claimer[i].of, of, sizeof(*of)) == 0)
             return &all->claimer[i];
     return NULL;
 }
@@ -42,17 +42,20 @@ void rpcrdma_claim_note(const struct rpcrdma_layer *l, const struct rpcrdma_addr
 {
     static const uint8_t nobody[MAC] = {0};
     struct rpcrdma_claims *all = &l->net->claims;
-    struct rpcrdma_claimer *one = find(all, of, l->vlan);
+    const uint64_t label = rpcrdma_vnet_label(l);
+    struct rpcrdma_claimer *one = find(all, of, label);
     struct rpcrdma_net_claimed change;
 
     if (memcmp(mac, nobody, MAC) == 0)
         return;
     if (!one) {
         one = place(all);
-        *one = (struct rpcrdma_claimer){.of = *of, .vlan = l->vlan};
+        *one = (struct rpcrdma_claimer){.of = *of, .label = label};
     } else if (memcmp(one->mac, mac, MAC) != 0) {
-        change = (struct rpcrdma_net_claimed){
-            .of = *of, .frame = l->packet->frame, .time_ns = l->packet->time_ns};
+        change = (struct rpcrdma_net_claimed){.of = *of,
+                                              .network = rpcrdma_vnet_network(label),
+                                              .frame = l->packet->frame,
+                                              .time_ns = l->packet->time_ns};
         memcpy(change.before, one->mac, MAC);
         memcpy(change.by, mac, MAC);
         changed(all, &change);

@@ -11,7 +11,7 @@ enum { RPCRDMA_CLAIMERS = 64, RPCRDMA_CLAIMS = 16 };
 
 struct rpcrdma_claimer {
     struct rpcrdma_address of;
-    uint16_t vlan;
+    uint64_t label; /* of its network: vnet.h */
     uint8_t mac[6];
 };
 

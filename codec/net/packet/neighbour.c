@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "net/packet/claim.h"
-#include "net/packet/layer.h"
+#include "net/packet/vnet.h"
 
 enum { ARP_BYTES = 28, REQUEST = 1, REPLY = 2 };
 enum { MAC = 6, OPTION = 8, TARGET_ADDRESS = 2 }; /* RFC 4861 section 4.6.1 */
@@ -23,9 +23,10 @@ static uint64_t between_ns(int64_t since_ns, int64_t until_ns)
     return until_ns > since_ns ? (uint64_t)until_ns - (uint64_t)since_ns : 0;
 }
 
-static bool same(const struct rpcrdma_neighbour *one, const struct rpcrdma_net_unresolved *asked)
+static bool same(const struct rpcrdma_neighbour *one, const struct rpcrdma_net_unresolved *asked,
+                 uint64_t label)
 {
-    return memcmp(&one->by, &asked->by, sizeof(asked->by)) == 0 &&
+    return one->label == label && memcmp(&one->by, &asked->by, sizeof(asked->by)) == 0 &&
            memcmp(&one->of, &asked->of, sizeof(asked->of)) == 0;
 }
 
@@ -98,17 +99,18 @@ static struct rpcrdma_neighbour *place(struct rpcrdma_neighbours *all)
 
 /* NULL: it is not there, and `add` is false. */
 static struct rpcrdma_neighbour *find(struct rpcrdma_neighbours *all,
-                                      const struct rpcrdma_net_unresolved *asked, bool add)
+                                      const struct rpcrdma_net_unresolved *asked, uint64_t label,
+                                      bool add)
 {
     struct rpcrdma_neighbour *one;
 
     for (uint32_t i = 0; i < all->n; i++)
-        if (same(&all->entry[i], asked))
+        if (same(&all->entry[i], asked, label))
             return &all->entry[i];
     if (!add)
         return NULL;
     one = place(all);
-    *one = (struct rpcrdma_neighbour){.by = asked->by, .of = asked->of};
+    *one = (struct rpcrdma_neighbour){.by = asked->by, .of = asked->of, .label = label};
     return one;
 }
 
@@ -134,10 +136,11 @@ static void known(struct rpcrdma_neighbour *one, int64_t time_ns)
 }
 
 /* Who asks tells its own address, too. */
-static void asks_back(struct rpcrdma_neighbours *all, const struct rpcrdma_net_unresolved *asked)
+static void asks_back(struct rpcrdma_neighbours *all, const struct rpcrdma_net_unresolved *asked,
+                      uint64_t label)
 {
     const struct rpcrdma_net_unresolved back = {.by = asked->of, .of = asked->by};
-    struct rpcrdma_neighbour *one = find(all, &back, false);
+    struct rpcrdma_neighbour *one = find(all, &back, label, false);
 
     if (one)
         known(one, asked->since_ns);
@@ -148,19 +151,21 @@ static void note(struct rpcrdma_layer *l, uint8_t family, const uint8_t *by, con
                  bool answer)
 {
     struct rpcrdma_neighbours *all = &l->net->neighbours;
-    struct rpcrdma_net_unresolved asked = {.first_frame = l->packet->frame,
+    const uint64_t label = rpcrdma_vnet_label(l);
+    struct rpcrdma_net_unresolved asked = {.network = rpcrdma_vnet_network(label),
+                                           .first_frame = l->packet->frame,
                                            .since_ns = l->packet->time_ns};
     struct rpcrdma_neighbour *one;
 
     rpcrdma_layer_address(family, by, &asked.by);
     rpcrdma_layer_address(family, of, &asked.of);
-    one = find(all, &asked, !answer);
+    one = find(all, &asked, label, !answer);
     if (one && answer) {
         one->answered = true;
         known(one, asked.since_ns);
     } else if (one) {
         request(one, &asked);
-        asks_back(all, &asked);
+        asks_back(all, &asked, label);
     }
 }
 

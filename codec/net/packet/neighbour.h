@@ -11,6 +11,7 @@ enum { RPCRDMA_NEIGHBOURS = 16 };
 
 struct rpcrdma_neighbour {
     struct rpcrdma_address by, of;
+    uint64_t label;                             /* of their network: vnet.h */
     struct rpcrdma_net_unresolved now, longest; /* requests 0: none */
     bool answered;                              /* ever */
 };

@@ -138,13 +138,7 @@ static struct entry *add(struct rpcrdma_vnets *vnets, const uint32_t address[2],
 /* --- labels ------------------------------------------------------------------------------------
  */
 
-enum { VLAN_BITS = 12, VLAN = (1 << VLAN_BITS) - 1 };
-
-/* VNI and 1 | outer VLAN 12 | inner VLAN 12, each 0 where it is absent */
-static uint64_t label_of(const struct rpcrdma_layer *l)
-{
-    return (uint64_t)l->vni << 2 * VLAN_BITS | (uint64_t)l->outer_vlan << VLAN_BITS | l->vlan;
-}
+enum { VLAN_BITS = RPCRDMA_VNET_VLAN_BITS, VLAN = RPCRDMA_VNET_VLAN };
 
 static bool differ(uint64_t a, uint64_t b)
 {
@@ -339,7 +333,7 @@ uint16_t rpcrdma_vnet_of(const struct rpcrdma_layer *l, const uint8_t *transport
     address[1] = ends[2 - direction];
     if (!net->vnets && begins && !(net->vnets = vnets_new()))
         failed = true;
-    e = net->vnets ? label(net->vnets, address, label_of(l), begins, &failed) : NULL;
+    e = net->vnets ? label(net->vnets, address, rpcrdma_vnet_label(l), begins, &failed) : NULL;
     if (failed)
         rpcrdma_net_fail(net);
     if (!e)
@@ -367,8 +361,9 @@ uint16_t rpcrdma_vnet_of(const struct rpcrdma_layer *l, const uint8_t *transport
     return e->network;
 }
 
-bool rpcrdma_net_network(const struct rpcrdma_net *net, const struct rpcrdma_address *a,
-                         const struct rpcrdma_address *b, struct rpcrdma_network *out)
+/* *several: hosts of other networks have these addresses, too. */
+static bool network_of(const struct rpcrdma_net *net, const struct rpcrdma_address *a,
+                       const struct rpcrdma_address *b, struct rpcrdma_network *out, bool *several)
 {
     uint32_t ends[2] = {rpcrdma_get_be32(a->bytes), rpcrdma_get_be32(b->bytes)};
     uint32_t address[2];
@@ -380,17 +375,33 @@ bool rpcrdma_net_network(const struct rpcrdma_net *net, const struct rpcrdma_add
     address[0] = ends[high];
     address[1] = ends[1 - high];
     if (!net->vnets || a->family != RPCRDMA_ADDRESS_IPV4 || b->family != RPCRDMA_ADDRESS_IPV4 ||
-        !(pair = find(net->vnets, address, 0)) || pair->network == 0)
+        !(pair = find(net->vnets, address, 0)))
         return false;
+    *several = pair->network != 0;
     for (uint32_t at = pair->next; at != 0; at = net->vnets->entries[at - 1].next)
         if (net->vnets->entries[at - 1].network == (a->bytes[4] << 8 | a->bytes[5]))
             first = &net->vnets->entries[at - 1]; /* they are listed the last one first */
     if (!first)
         return false;
-    out->vlan = (uint16_t)(first->label & VLAN);
-    out->outer_vlan = (uint16_t)(first->label >> VLAN_BITS & VLAN);
-    out->has_vni = first->label >> 2 * VLAN_BITS != 0;
-    if (out->has_vni)
-        out->vni = (uint32_t)(first->label >> 2 * VLAN_BITS) - 1;
+    *out = rpcrdma_vnet_network(first->label);
     return true;
+}
+
+bool rpcrdma_net_network(const struct rpcrdma_net *net, const struct rpcrdma_address *a,
+                         const struct rpcrdma_address *b, struct rpcrdma_network *out)
+{
+    bool several = false;
+    bool found = network_of(net, a, b, out, &several);
+
+    if (!several)
+        *out = (struct rpcrdma_network){0};
+    return found && several;
+}
+
+bool rpcrdma_net_label(const struct rpcrdma_net *net, const struct rpcrdma_address *a,
+                       const struct rpcrdma_address *b, struct rpcrdma_network *out)
+{
+    bool several;
+
+    return network_of(net, a, b, out, &several);
 }

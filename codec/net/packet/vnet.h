@@ -29,6 +29,26 @@ void rpcrdma_vnets_free(struct rpcrdma_vnets *vnets); /* NULL is fine */
 uint16_t rpcrdma_vnet_of(const struct rpcrdma_layer *l, const uint8_t *transport, size_t n,
                          bool begins);
 
+/* VNI and 1 | outer VLAN 12 | inner VLAN 12, each 0 where it is absent. */
+enum { RPCRDMA_VNET_VLAN_BITS = 12, RPCRDMA_VNET_VLAN = (1 << RPCRDMA_VNET_VLAN_BITS) - 1 };
+
+static inline uint64_t rpcrdma_vnet_label(const struct rpcrdma_layer *l)
+{
+    return (uint64_t)l->vni << 2 * RPCRDMA_VNET_VLAN_BITS |
+           (uint64_t)l->outer_vlan << RPCRDMA_VNET_VLAN_BITS | l->vlan;
+}
+
+static inline struct rpcrdma_network rpcrdma_vnet_network(uint64_t label)
+{
+    const uint64_t vni = label >> 2 * RPCRDMA_VNET_VLAN_BITS;
+
+    return (struct rpcrdma_network){
+        .vlan = (uint16_t)(label & RPCRDMA_VNET_VLAN),
+        .outer_vlan = (uint16_t)(label >> RPCRDMA_VNET_VLAN_BITS & RPCRDMA_VNET_VLAN),
+        .has_vni = vni != 0,
+        .vni = vni != 0 ? (uint32_t)(vni - 1) : 0};
+}
+
 static inline bool rpcrdma_vnet_labelled(const struct rpcrdma_layer *l)
 {
     return (l->vlan | l->vni) != 0;

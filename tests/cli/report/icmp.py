@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ICMP's "destination unreachable" (RFC 792, RFC 1191), and IPv6's neighbor discovery (RFC 4861), for packets that tests make."""
+"""ICMP's "destination unreachable" (RFC 792, RFC 1191), IPv6's neighbor discovery (RFC 4861), and VLANs, for packets that tests make."""
 import ipaddress
 import struct
 
@@ -31,3 +31,13 @@ def neighbor(packet, kind, src, dst, target, mac=None):
     ip = struct.pack('>IHBB', 0x60000000, len(body), NEXT_HEADER, 255) + src + dst
     data = bytes(12) + b'\x86\xdd' + ip + body
     return packet._replace(data=data, length=len(data))
+
+
+def is_arp(one):
+    return one.data[12:14] == b'\x08\x06'
+
+
+def tagged(one, vlan):
+    """In that VLAN (802.1Q)."""
+    data = one.data[:12] + struct.pack('>HH', 0x8100, vlan) + one.data[12:]
+    return one._replace(data=data, length=len(data)) if vlan else one

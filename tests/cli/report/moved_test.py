@@ -4,7 +4,7 @@ import struct
 import unittest
 
 from conversation import ConversationTest, call_in_vain, close_in_vain, roce_source
-from icmp import ADVERTISEMENT, neighbor
+from icmp import ADVERTISEMENT, is_arp, neighbor, tagged
 import cm
 import rule_talk
 import rules_nfs4
@@ -190,9 +190,9 @@ class Moved(ConversationTest):
 class Claimed(ConversationTest):
     """Another host says that it has the address of an end: what is sent to that goes there."""
 
-    def cause(self, claims, ago_ns=0):
+    def cause(self, claims, ago_ns=0, vlans=None):
         """A Call comes again and again, until it is answered on the next connection. claims: (address, Ethernet address) each, as ARP
-        says in front of it, so long before."""
+        says in front of it, so long before. vlans: of RDMA, and of ARP."""
         def talk(c, _):
             def arp(address, mac):
                 ends = mac + address + bytes(6) + address
@@ -211,6 +211,8 @@ class Claimed(ConversationTest):
             one.xid = c.xid
             one.reply(one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid), bytes(4) + rule_talk.ATTRIBUTES)
             one.null()
+            if vlans:
+                c.packets[:] = [tagged(one, vlans[is_arp(one)]) for one in c.packets]
         cause, = self.report(talk)['causes']
         self.assertEqual(cause['cause'], 'connection-failed')
         return cause['text']
@@ -223,6 +225,11 @@ class Claimed(ConversationTest):
                       'adapter.', text)
         self.assertNotIn('a cable', text)
         self.assertIn('that it has 192.0.2.11, which', self.cause([(30, HERS), (30, OTHER)]))
+
+    def test_taken_in_another_vlan(self):
+        """There another host has that address."""
+        for vlans, told in (((10, 10), True), ((10, 20), False), ((10, 0), True)):
+            self.assertEqual('says (ARP) that it has' in self.cause([(26, HERS), (26, OTHER)], vlans=vlans), told, vlans)
 
     def test_of_ipv6(self):
         def talk(c, _):

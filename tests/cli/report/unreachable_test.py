@@ -5,7 +5,8 @@ import struct
 import unittest
 
 from conversation import ConversationTest
-from icmp import ADVERTISEMENT, HOST, PORT, PROHIBITED, SOLICITATION, TOO_LARGE, neighbor, unreachable
+from icmp import (ADVERTISEMENT, HOST, PORT, PROHIBITED, SOLICITATION, TOO_LARGE, is_arp, neighbor, tagged,
+                  unreachable)
 from iwarp_talk import IwarpTalk
 import rule_talk
 import rules_iwarp
@@ -149,10 +150,10 @@ class Neighbour(ConversationTest):
     """A host that does not know the other one's Ethernet address sends nothing, and asks for it (RFC 826)."""
 
     def asks(self, times=6, answered=True, of=None, back=False, others=0, apart=SECOND, one_way=False,
-             scanned=0):
+             scanned=0, vlans=None):
         """A Reply comes again and again for 6 s as its Acks do not leave the client, which asks meanwhile. one_way: what the client
         sends else was not captured. scanned: it had asked before, and was answered; and another host asks each second for so many
-        that are not there."""
+        that are not there. vlans: of RDMA, and of ARP; 0: no tag."""
         def arp(operation, sender, target, time_ns):
             ends = bytes(6) + sender + bytes(6) + target
             return c_packet._replace(data=b'\xff' * 6 + bytes(6) + b'\x08\x06' + bytes((0, 1, 8, 0, 6, 4, 0, operation)) + ends,
@@ -188,11 +189,18 @@ class Neighbour(ConversationTest):
             for _ in range(4):
                 c.null()
             c.talk.disconnect()
+            if vlans:
+                c.packets[:] = [tagged(one, vlans[is_arp(one)]) for one in c.packets]
             if one_way:
                 c.packets[:] = [one for one in c.packets if one.data[12:14] == b'\x08\x06' or one.data[26:30] == server]
         cause = self.report(talk)['causes'][0]
         self.assertEqual(cause['cause'], 'lost-to-client' if one_way else 'lost-to-server')
         return cause
+
+    def test_other_vlan(self):
+        """There other hosts have these addresses. A packet without a tag may be of any: it was captured where that was taken off."""
+        for vlans, told in (((10, 10), True), ((10, 20), False), ((0, 20), True), ((10, 0), True)):
+            self.assertEqual(' asked 6 times by ARP' in self.asks(vlans=vlans)['text'], told, vlans)
 
     def test_one_direction(self):
         """What is sent to the client may have come there: it cannot answer."""

@@ -7,16 +7,28 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/networks.h"
 #include "common/times.h"
 #include "out/address.h"
+
+bool report_is_end(const struct rpcrdma_address *told, const struct rpcrdma_network *network,
+                   const struct report_connection *c, int end)
+{
+    const struct rpcrdma_address *own = &c->pub.end[end].address;
+
+    if (told->family != RPCRDMA_ADDRESS_IPV4)
+        return memcmp(told, own, sizeof(*own)) == 0;
+    return own->family == RPCRDMA_ADDRESS_IPV4 && memcmp(told->bytes, own->bytes, 4) == 0 &&
+           networks_may_be(c->pub.number, network);
+}
 
 /* Before the first packet that it had no answer to. */
 #define BEFORE_NS (2 * SECOND)
 
 static bool of_an_end(const struct rpcrdma_net_claimed *one, const struct report_connection *c)
 {
-    return memcmp(&one->of, &c->pub.end[0].address, sizeof(one->of)) == 0 ||
-           memcmp(&one->of, &c->pub.end[1].address, sizeof(one->of)) == 0;
+    return report_is_end(&one->of, &one->network, c, 0) ||
+           report_is_end(&one->of, &one->network, c, 1);
 }
 
 const struct rpcrdma_net_claimed *report_claimed(const struct report *r,
@@ -42,7 +54,8 @@ static const struct rpcrdma_net_claimed *next_of(const struct report *r,
     const struct others *others = &r->pipeline->others;
 
     for (size_t n = (size_t)(one - others->claimed) + 1; n < others->n_claimed; n++)
-        if (memcmp(&others->claimed[n].of, &one->of, sizeof(one->of)) == 0)
+        if (memcmp(&others->claimed[n].of, &one->of, sizeof(one->of)) == 0 &&
+            networks_same(&others->claimed[n].network, &one->network))
             return &others->claimed[n];
     return NULL;
 }

@@ -33,6 +33,11 @@ void causes_of_slow_set_up(struct report *r, const struct report_connection *c);
 /* overtaken.c: its last Call was answered on another connection, and came only then. */
 void causes_of_overtaken(struct report *r, const struct report_connection *c);
 
+/* claimed.c: what was told of this address, in that network, concerns this end of the connection,
+ * and no host of another network. */
+bool report_is_end(const struct rpcrdma_address *told, const struct rpcrdma_network *network,
+                   const struct report_connection *c, int end);
+
 /* claimed.c: another Ethernet address than before had that of one of its ends, from just before
  * since_ns on or later, as ARP or IPv6's neighbor discovery said. NULL: not so. */
 const struct rpcrdma_net_claimed *report_claimed(const struct report *r,

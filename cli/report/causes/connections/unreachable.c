@@ -124,14 +124,14 @@ static bool link_local(const struct rpcrdma_address *a)
 /* One of its ends asked for the address of the other one in that time, or most of it. */
 static bool asked_for(const struct rpcrdma_net_unresolved *one, const struct report_cause *cause)
 {
-    const struct rpcrdma_connection *c = &cause->of->pub;
+    const struct report_connection *c = cause->of;
     int64_t ns = meanwhile_ns(cause, one->since_ns, one->until_ns);
     bool hosts = false;
 
     for (int end = 0; end < 2; end++)
-        hosts = hosts || ((link_local(&one->by) ||
-                           memcmp(&one->by, &c->end[end].address, sizeof(one->by)) == 0) &&
-                          memcmp(&one->of, &c->end[1 - end].address, sizeof(one->of)) == 0);
+        hosts =
+            hosts || ((link_local(&one->by) || report_is_end(&one->by, &one->network, c, end)) &&
+                      report_is_end(&one->of, &one->network, c, 1 - end));
     return hosts && one->soon + 1 >= SURE && ns >= SECOND && cause->time_ns >= SECOND &&
            ns >= cause->time_ns / 2;
 }
@@ -149,8 +149,7 @@ static bool of_that_way(const struct rpcrdma_net_unresolved *one, const struct r
     int server = report_server_end(&c->pub);
     int end = cause->id == CAUSE_LOST_TO_SERVER ? server : 1 - server;
 
-    return c->path[end].acknowledged &&
-           memcmp(&one->of, &c->pub.end[end].address, sizeof(one->of)) == 0;
+    return c->path[end].acknowledged && report_is_end(&one->of, &one->network, c, end);
 }
 
 static void tell_asked(const struct report *r, const struct rpcrdma_net_unresolved *one,
