@@ -150,11 +150,15 @@ static struct rpc_transaction *latest_cut(struct flow_rpcs *rpcs, struct flow_co
     return latest;
 }
 
+/* handle: of a Write whose place is known; else NULL */
 static void moved_unplaced(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender, int caller,
-                           const struct rpcrdma_op *op, int64_t asked_ns)
+                           const struct rpcrdma_op *op, int64_t asked_ns, const uint32_t *handle)
 {
-    struct rpc_transaction *t = op->len > 0 ? latest_cut(rpcs, conn, caller) : NULL;
+    struct rpc_conn *c = op->len > 0 ? rpc_conn_get(rpcs, conn) : NULL;
+    struct rpc_transaction *t = c && handle ? rpc_cut_owner(c, caller, *handle) : NULL;
 
+    if (c && !t)
+        t = latest_cut(rpcs, conn, caller);
     if (t && !is_copy(t, sender, op))
         moved(rpcs, t, sender, op, asked_ns);
 }
@@ -226,7 +230,7 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
         rpc_check_held(rpcs, op->time_ns);
     if (!write->placed) {
         unplaced(rpcs, conn, sender, op);
-        moved_unplaced(rpcs, conn, sender, 1 - sender, op, 0);
+        moved_unplaced(rpcs, conn, sender, 1 - sender, op, 0, NULL);
         return;
     }
     region = flow_region_find(&rpcs->regions, flow_conn_id(conn), (uint8_t)(1 - sender),
@@ -235,7 +239,7 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
         transfer(rpcs, region, write->address, sender, op, 0);
         return;
     }
-    moved_unplaced(rpcs, conn, sender, 1 - sender, op, 0);
+    moved_unplaced(rpcs, conn, sender, 1 - sender, op, 0, &write->rkey);
     if (op->len > 0 && rpc_conn_get(rpcs, conn) &&
         !rpc_check_astray(rpcs, conn,
                           &(struct rpc_astray){.address = write->address,
@@ -318,5 +322,5 @@ void flow_rpc_read_response(struct flow_rpcs *rpcs, struct flow_conn *conn, int 
     if (region)
         transfer(rpcs, region, read->address + offset, sender, op, asked_ns);
     else
-        moved_unplaced(rpcs, conn, sender, sender, op, asked_ns);
+        moved_unplaced(rpcs, conn, sender, sender, op, asked_ns, NULL);
 }

@@ -300,7 +300,7 @@ void rpc_phases(struct rpc_transaction *t)
     pub->stalled_by = RPCRDMA_STALL_NONE;
     pub->stalled_from_frame = pub->stalled_to_frame = 0;
     /* whose the RDMA is that passed is not known, and so neither what the server took */
-    if (rpc_offers_cut(t) && t->stray)
+    if (rpc_offers_cut(t) && (t->no_writes ? t->rdma_last_frame != 0 : t->stray))
         return;
     c = course_of(t);
     p->call_ns = c.delivered - c.begin;

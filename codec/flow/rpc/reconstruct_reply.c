@@ -123,8 +123,22 @@ static void give_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, reply, &reduced);
 }
 
+/* RFC 8166 section 3.4.6: a Reply returns what was written, each segment with its length. */
+static bool returns_nothing(const struct rpcrdma_message *message)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&message->write);
+    struct rpcrdma_chunk wire;
+    uint64_t length = message->reply_present ? rpcrdma_chunk_length(&message->reply) : 0;
+
+    while (length == 0 && rpcrdma_write_next(&it, &wire))
+        length += rpcrdma_chunk_length(&wire);
+    return length == 0;
+}
+
 static void note_cut(struct rpc_transaction *t, const struct rpcrdma_message *message)
 {
+    t->no_writes = t->no_reads && rpc_offers_cut(t) &&
+                   (message->present & RPCRDMA_HAS_HEADER_LENGTH) != 0 && returns_nothing(message);
     t->reply_cut =
         !(message->present & RPCRDMA_HAS_HEADER_LENGTH) && message->status != RPCRDMA_MALFORMED;
 }

@@ -131,6 +131,10 @@ static void call_accept(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     t->malformed = msg->status == RPCRDMA_MALFORMED;
     t->ddp.slot_known |= t->malformed; /* nobody takes it */
     t->no_length = !(msg->present & RPCRDMA_HAS_HEADER_LENGTH);
+    if (t->no_length)
+        rpc_cut_note(t, m->sender, m);
+    t->no_reads =
+        msg->version == 1 && (msg->present & RPCRDMA_HAS_WRITE) != 0 && msg->read.count == 0;
     /* RFC 8166 section 4.5; draft-ietf-nfsv4-rpcrdma-version-two-07 section 7 */
     t->too_short = m->send->len < (msg->version == 2 ? 20 : 28);
     t->msgp = msg->kind == RPCRDMA_KIND_MSGP;

@@ -123,9 +123,13 @@ struct rpc_transaction {
 
     struct rpcrdma_rpc rpc; /* header of the Call, valid where pub.has_program */
     struct rpc_parts parts;
-    bool open;      /* more parts of the Call are to come */
-    bool malformed; /* the Call's transport header could not be read to its end */
-    bool no_length; /* or was not captured to its end */
+    bool open;           /* more parts of the Call are to come */
+    bool malformed;      /* the Call's transport header could not be read to its end */
+    bool no_length;      /* or was not captured to its end */
+    bool has_cut_handle; /* of the segment that it was cut in */
+    uint32_t cut_handle;
+    bool no_reads;  /* its Read list was captured, and is empty: version 1 */
+    bool no_writes; /* of such a Call: its Reply says that nothing was written for it */
     bool stray;     /* RDMA passed that may be of it; then all that are older have that, too */
     bool too_short; /* its receiver has to drop it, without an answer */
     bool msgp;
@@ -192,6 +196,17 @@ static inline uint64_t rpc_read_uncaptured(const struct rpc_transaction *t)
 
 TAILQ_HEAD(rpc_list, rpc_transaction); /* the oldest first */
 
+/* Handles of segments that Calls were cut in, by who sent these. */
+struct rpc_cut_handles {
+    enum {
+        RPC_HANDLES_UNKNOWN,
+        RPC_HANDLES_ONE,
+        RPC_HANDLES_APART, /* each Call has another one than the Call before */
+        RPC_HANDLES_SHARED,
+    } state;
+    uint32_t latest;
+};
+
 /* Per connection. */
 struct rpc_conn {
     /* what each message looks at */
@@ -211,7 +226,8 @@ struct rpc_conn {
     bool carries;       /* a session that is known */
     uint32_t n_twice;   /* in `twice` */
 
-    struct rpc_read_map reads[2]; /* by the end that asks */
+    struct rpc_cut_handles cut_handles[2]; /* by caller */
+    struct rpc_read_map reads[2];          /* by the end that asks */
     uint64_t gap_frame[2]; /* by sender: of the last packets that were not captured; 0: none */
     uint64_t unplaced[2];  /* by sender: the last packet with data whose place was not captured */
     struct rpc_retired *retired; /* RPC_RETIRED of them; NULL: none yet. Owned */
@@ -282,6 +298,11 @@ void rpc_data_transfer_emit(const struct flow_rpcs *rpcs, const struct flow_regi
 /* reconstruct_call.c, reconstruct_reply.c */
 void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uint8_t *data,
                     size_t caplen, size_t len);
+/* cut_segment.c. Its Call was cut in a chunk list. */
+void rpc_cut_note(struct rpc_transaction *t, int caller, const struct flow_message *m);
+/* The one Call under way that was cut in a segment with that handle, if each has another one; NULL:
+ * none, or it is not known. */
+struct rpc_transaction *rpc_cut_owner(struct rpc_conn *c, int caller, uint32_t handle);
 void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* The same of one without chunks that is whole in `part`, its header decoded. */
 void rpc_call_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,

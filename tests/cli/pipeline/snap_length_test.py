@@ -6,6 +6,8 @@ import unittest
 
 from command import CommandTest, capture
 import pcap
+import rule_talk
+import rules
 from sample import EVERY
 
 CUT = (('roce-nfs3-mini', 128), ('roce-nfs3-mini', 100), ('roce-long-call', 128), ('iwarp-nfs3-mini', 200))
@@ -117,6 +119,34 @@ class SnapLength(CommandTest):
         text = ' '.join(self.run_command('report', paths[1]).split())
         self.assertIn('Where the time of 2 RPCs went is not known: their Calls were cut within the chunk lists', text)
         self.assertIn(f' s that {len(rows) - 2} other RPCs took, ', text)
+
+    def test_handle_before_the_cut(self):
+        """Of two Calls that are under way the handle was captured of the segment that they were cut in: what is written there is
+        their own. Unless Calls have one handle in common, or something else was written, whose handle was not captured. A
+        third one has a Reply that returns nothing: then nothing was written for it."""
+        def talk(c, shared, second):
+            for _ in range(2):
+                c.read()
+            chunks = [c.memory.chunk(4096, *[4096] * second), c.memory.chunk(4096)]
+            if shared:
+                chunks[1][0]['handle'] = chunks[0][0]['handle']
+            xids = [c.read_call(4096, write=[chunk]) for chunk in chunks]
+            inline = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, reply=c.memory.chunk(4096))
+            returned = {}
+            for i in (1, 0):
+                c.clock.now += 10**9
+                returned[i] = c.push(chunks[i], rule_talk.data(8192 if second and i == 0 else 4096))
+            for i in (1, 0):
+                c.reply(xids[i], c.read_results(sum(one['length'] for one in returned[i])), write=[returned[i]])
+            c.reply(inline, bytes(4) + rule_talk.ATTRIBUTES)
+        for shared, second, unknown in ((False, False, 0), (True, False, 2), (False, True, 2)):
+            with self.subTest(shared=shared, second=second):
+                whole, cut = (os.path.join(self.folder, name) for name in ('whole.pcap', 'cut.pcap'))
+                rules.write(whole, lambda c, _, to=(shared, second): talk(c, *to), True)
+                pcap.write(cut, [one._replace(data=one.data[:92]) for one in pcap.read(whole)[0]])
+                rows, none = self.same_phases(whole, cut)
+                self.assertEqual((len(rows), len(none)), (5, unknown))
+                self.assertNotIn('segments', rows[-1])
 
     def test_calls_with_chunks(self):
         """Neither the set-up nor any program was captured, and Calls are cut within their Write lists: who writes is the server."""
