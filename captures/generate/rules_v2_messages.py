@@ -180,3 +180,14 @@ def first_message(c, breaks):
     script.rpc(c.client, xid, rpc_call(xid, NFS, WRITE, FILE_HANDLE + struct.pack('>QIII', 0, length, 2, length) +
                                        data(length)))
     rules_v2.written(script, xid)
+
+
+@case('malformed')
+def header_ends(c, breaks):
+    """A Call that ends before its credits; or with its header."""
+    script = rules_v2.begun(c)
+    xid = script.next_xid()
+    c.say(c.client, struct.pack('>II', xid, 2) if breaks else
+          struct.pack('>IIII', xid, 2, 64, 10) + bytes(16) + rpc_call(xid, NFS, NULL))
+    if not breaks:
+        script.rpc(c.server, xid, rpc_reply(xid), answer=True)

@@ -36,20 +36,21 @@ RPCRDMA_RARE static void cut(struct making *m, int64_t offset, const char *what)
 /* Which part of the header it is that cannot be, by where it stands. */
 static enum rpcrdma_rule_id malformed_part(const struct rpcrdma_message *msg)
 {
-    enum { OFF_VERSION = 4, OFF_TYPE = 12, FIXED = 16 };
+    enum { OFF_VERSION = 4, OFF_TYPE = 12, FIXED = 16, WORD = 4 };
+    bool ends = (uint64_t)msg->error_off + WORD > msg->len;
 
     if (msg->present & RPCRDMA_HAS_VERSION && msg->error_off == OFF_VERSION)
         return RPCRDMA_RULE_MALFORMED_VERSION;
     if (msg->present & RPCRDMA_HAS_TYPE && msg->error_off == OFF_TYPE)
         return RPCRDMA_RULE_MALFORMED_PROCEDURE;
     if (msg->dialect->version == 2)
-        return RPCRDMA_RULE_MALFORMED_2;
+        return ends ? RPCRDMA_RULE_MALFORMED_END_2 : RPCRDMA_RULE_MALFORMED_2;
     if (msg->error_off < FIXED)
         return RPCRDMA_RULE_MALFORMED_HEADER;
     if (msg->kind == RPCRDMA_KIND_ERROR)
         return RPCRDMA_RULE_MALFORMED_ERROR;
-    return msg->what == rpcrdma_segment_count ? RPCRDMA_RULE_MALFORMED_COUNT
-                                              : RPCRDMA_RULE_MALFORMED_CHUNKS;
+    return msg->what == rpcrdma_segment_count && !ends ? RPCRDMA_RULE_MALFORMED_COUNT
+                                                       : RPCRDMA_RULE_MALFORMED_CHUNKS;
 }
 
 RPCRDMA_RARE static void add_malformed(struct making *m)

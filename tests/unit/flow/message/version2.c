@@ -403,7 +403,7 @@ static void unknown_things(void **state)
 {
     static const enum rpcrdma_rule_id want[] = {RPCRDMA_RULE_MALFORMED_VERSION_2,
                                                 RPCRDMA_RULE_MALFORMED_PROCEDURE_2,
-                                                RPCRDMA_RULE_MALFORMED_2};
+                                                RPCRDMA_RULE_MALFORMED_END_2};
     uint8_t buf[64] = {0};
 
     (void)state;
