@@ -224,7 +224,7 @@ void message_check_version2(const struct flow_conn *conn, const struct message_c
     if (out->direction == RPCRDMA_DIRECTION_CALL)
         check_call(c);
     if (m->kind == RPCRDMA_KIND_GRANT && m->dialect->family == RPCRDMA_FAMILY_HTYPE && m->xid != 0)
-        message_check_add(c, RPCRDMA_RULE_GRANT_XID, OFF_XID, type_name(m), m->xid, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_GRANT_XID, OFF_XID, NULL, m->xid, 0, 0);
     if (out->has_invalidate)
         check_invalidate(c, call);
 }
