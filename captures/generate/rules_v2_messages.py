@@ -152,6 +152,15 @@ def reverse_parts(c, breaks):
 
 
 @case('reverse-unsupported')
+def reverse_chunks_flags(c, breaks):
+    """In ietf-01, where 1 may stand for Calls in parts, too: one has a chunk; or comes in parts."""
+    script = rules_v2.version2(c, 'ietf-01')
+    rules_v2.null(script)
+    script.say(c.client, 'RDMA2_CONNPROP', script.next_xid(), flags='0x00000000', properties=[{'id': 5, 'value': 1}])
+    call_back(script, () if breaks else (200,), reply=script.memory.chunk(4096) if breaks else [])
+
+
+@case('reverse-unsupported')
 def reverse_with_chunks(c, breaks):
     """It takes those in parts, and gets one with a chunk, in its last part; or it takes all."""
     script = announcing(c, (REVERSE, 2 if breaks else 3))

@@ -222,21 +222,29 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     out_line(out);
 }
 
-/* Version 2 only: the chunks that the end takes, and the Calls where it is the client. */
+/* Version 2 only, as far as the format has properties for it: the chunks that the end takes, and
+ * the Calls where it is the client. */
 static void put_limits(struct out *out, const struct rpcrdma_connection *c, int end)
 {
     static const char *const levels[] = {"none", "simple", "continued", "general"};
     const struct rpcrdma_properties *p = &c->properties[end];
+    const struct rpcrdma_dialect *d = c->dialect;
 
-    out_literal(out, ", up to ");
-    out_u64(out, p->segment_count);
-    out_text(out, p->segment_count == 1 ? " segment of " : " segments of ");
-    out_u64(out, p->segment_size);
-    out_literal(out, " bytes");
+    if (!d || (d->n_properties == 0 && !d->xchar))
+        return;
+    if (d->id >= RPCRDMA_IETF_00) {
+        out_literal(out, ", up to ");
+        out_u64(out, p->segment_count);
+        out_text(out, p->segment_count == 1 ? " segment of " : " segments of ");
+        out_u64(out, p->segment_size);
+        out_literal(out, " bytes");
+    }
     if (c->role[end] != RPCRDMA_ROLE_CLIENT)
         return;
     out_literal(out, ", reverse direction ");
-    if (p->reverse_direction < sizeof(levels) / sizeof(levels[0]))
+    if (p->reverse_direction == 1 && (d->id == RPCRDMA_IETF_01 || d->id == RPCRDMA_IETF_02))
+        out_literal(out, "simple or continued"); /* both are 1 there */
+    else if (p->reverse_direction < sizeof(levels) / sizeof(levels[0]))
         out_text(out, levels[p->reverse_direction]);
     else
         out_u64(out, p->reverse_direction);

@@ -146,20 +146,23 @@ static bool has_chunks(const struct rpcrdma_message *m)
     return m->call.count > 0 || m->read.count > 0 || m->write.count > 0 || m->reply_present;
 }
 
-/* Section 5.2.5. What was not announced is not supported, once the client announced all. */
+/* Section 5.2.5. What was not announced is not supported, once the client announced all. Up to
+ * ietf-03 level 1 may mean Calls in parts, too (dialect.c); in xchar 0 says nothing. */
 static void check_reverse(const struct message_check *c)
 {
+    const struct rpcrdma_dialect *dialect = c->message->dialect;
     int client = 1 - c->out->sender_end;
     uint32_t level = flow_conn_public_const(c->conn)->properties[client].reverse_direction;
     bool first = c->out->part <= 1;
     const char *what = NULL;
 
-    if (!(flow_conn_announced(c->conn, client) & FLOW_ANNOUNCES_REVERSE) &&
-        !(c->mc->extra && c->mc->extra->final_properties[client]))
+    if (dialect->xchar || (!(flow_conn_announced(c->conn, client) & FLOW_ANNOUNCES_REVERSE) &&
+                           !(c->mc->extra && c->mc->extra->final_properties[client])))
         return;
     if (level == REVERSE_NONE && first)
         what = "a Call";
-    else if (level == REVERSE_SIMPLE && first && message_more_follows(c->message))
+    else if (level == REVERSE_SIMPLE && first && message_more_follows(c->message) &&
+             dialect->family == RPCRDMA_FAMILY_HTYPE)
         what = "a Call in parts";
     else if (level != REVERSE_NONE && level <= REVERSE_CONTINUED && has_chunks(c->message))
         what = "a Call with chunks";
