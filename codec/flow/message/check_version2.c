@@ -16,17 +16,6 @@ static const char *type_name(const struct rpcrdma_message *m)
     return rpcrdma_dialect_type(m->dialect, m->type)->name;
 }
 
-static bool has_position_zero(const struct rpcrdma_read_list *list)
-{
-    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
-    struct rpcrdma_read_segment s;
-
-    while (rpcrdma_read_next(&it, &s))
-        if (s.position == 0)
-            return true;
-    return false;
-}
-
 /* The RPC message is in a chunk: which one hangs on the direction. */
 static void check_external(const struct message_check *c)
 {
@@ -34,7 +23,7 @@ static void check_external(const struct message_check *c)
     bool call = m->kind == RPCRDMA_KIND_CALL_EXTERNAL ||
                 (m->kind == RPCRDMA_KIND_NOMSG && c->out->direction == RPCRDMA_DIRECTION_CALL);
 
-    if (call && m->call.count == 0 && !has_position_zero(&m->read))
+    if (call && m->call.count == 0 && !rpcrdma_read_position_zero(&m->read))
         message_check_add(c, RPCRDMA_RULE_NOMSG_NO_PZRC, OFF_TYPE, type_name(m), 0, 0, 0);
     else if (!call && c->out->direction == RPCRDMA_DIRECTION_REPLY &&
              (!m->reply_present || rpcrdma_chunk_length(&m->reply) == 0))
@@ -178,7 +167,7 @@ static void check_call(const struct message_check *c)
         check_handle(c);
     if (has_chunks(m))
         check_segments(c);
-    if (m->dialect->family == RPCRDMA_FAMILY_HTYPE && has_position_zero(&m->read))
+    if (m->dialect->family == RPCRDMA_FAMILY_HTYPE && rpcrdma_read_position_zero(&m->read))
         message_check_add(c, RPCRDMA_RULE_CALL_CHUNK_IN_LIST, m->read.off, type_name(m), 0, 0, 0);
     if (c->out->reverse)
         check_reverse(c);

@@ -20,6 +20,7 @@
  *   region.c, region_index.c   the bytes of one; which one is open where
  *   read_map.c              which Read request goes to which
  *   data_transfer.c         which chunk a packet's bytes belong to
+ *   cut_segment.c           and where a Call was cut within the segment that they go to
  *   call_sendings.c         how often a Call was sent, on all connections
  *   outstanding.c           Calls that wait for a Reply now
  *   timing.c, phases.c      when its messages were sent and delivered; where its time went
