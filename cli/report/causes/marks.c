@@ -2,6 +2,7 @@
 /* Connections that causes mark: those that they name, and those whose RPCs may be slow by what is
  * told of already, as they are of the same two hosts. */
 #include "report/causes/causes.h"
+#include "report/hosts.h"
 
 #include <string.h>
 
@@ -27,7 +28,28 @@ static void add(GTree *hosts, const struct report_connection *c)
         g_tree_insert(hosts, (gpointer)(uintptr_t)c, (gpointer)(uintptr_t)c);
 }
 
-/* Returns whether one is of the whole capture. */
+/* Of TCP it is known when an end stood still: what came again then had arrived. */
+static bool time_known(const struct report_cause *cause)
+{
+    return cause->id == CAUSE_STALLED && cause->count > 0 && cause->of && !cause->connections &&
+           cause->of->pub.carrier == RPCRDMA_CARRIER_IWARP;
+}
+
+/* RPCs of the connection that seem to be an end's fault waited at that time, too. */
+static bool waited_then(const struct report_cause *cause, const struct report_connection *c)
+{
+    const struct report_still *still = cause->of->trouble->still;
+    const struct report_slow *slow[] = {&c->trouble->slow_own[0], &c->trouble->slow_own[1],
+                                        &c->trouble->slow_often};
+    bool then = still[0].when.n + still[1].when.n == 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(slow); i++)
+        for (int end = 0; end < 2; end++)
+            then |= report_periods_shared(&slow[i]->periods, &still[end].when) > 0;
+    return then;
+}
+
+/* Returns whether one is of the whole capture. Those whose time is known are told apart. */
 static bool collect(const struct report *r, GTree *hosts)
 {
     bool all = false;
@@ -35,12 +57,28 @@ static bool collect(const struct report *r, GTree *hosts)
     for (unsigned i = 0; i < r->n_causes; i++) {
         const struct report_cause *cause = &r->causes[i];
 
+        if (time_known(cause))
+            continue;
         all |= !cause->of;
         add(hosts, cause->of);
         for (guint n = 0; cause->connections && n < cause->connections->len; n++)
             add(hosts, report_numbered(r, g_array_index(cause->connections, uint32_t, n)));
     }
     return all;
+}
+
+static struct report_connection *numbered(struct report *r, uint32_t number)
+{
+    return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
+}
+
+static void mark_then(struct report *r, const struct report_cause *cause)
+{
+    const struct report_connection *one = report_of_hosts(r, cause->of);
+
+    for (; one; one = report_of_hosts_next(one))
+        if (!one->disturbed && waited_then(cause, one))
+            numbered(r, one->pub.number)->disturbed = true;
 }
 
 void report_mark_disturbed(struct report *r)
@@ -53,11 +91,14 @@ void report_mark_disturbed(struct report *r)
     while ((c = report_next(&each)))
         c->disturbed = !r->slow_told && (all || g_tree_lookup(hosts, c));
     g_tree_destroy(hosts);
+    for (unsigned i = 0; i < r->n_causes && !r->slow_told; i++)
+        if (time_known(&r->causes[i]))
+            mark_then(r, &r->causes[i]);
 }
 
 static void mark(struct report *r, uint32_t number)
 {
-    struct report_connection *c = g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
+    struct report_connection *c = numbered(r, number);
 
     if (c)
         c->named = true;

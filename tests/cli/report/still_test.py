@@ -12,13 +12,23 @@ MS, SECOND = 10**6, 10**9
 
 
 class StoodStill(ConversationTest):
-    def causes(self, busy_ns=0, other_way=False):
+    def causes(self, busy_ns=0, other_way=False, read_ago_ns=None):
         """Of two Calls, the first is answered, and its Reply comes again three times, until the client says that it has all of
-        these; busy_ns behind that the second is answered. other_way: the server is busy first."""
+        these; busy_ns behind that the second is answered. other_way: the server is busy first.
+        read_ago_ns: so long before, it takes 0.7 s for a READ whose data moves for 0.4 s, three times."""
         def talk(c, _):
             rules_iwarp.over_iwarp(c)
             for _ in range(30):
                 c.null()
+            for _ in range(3 if read_ago_ns else 0):
+                chunk = c.memory.chunk(1000, 1000)
+                xid = c.read_call(2000, write=[chunk])
+                returned = []
+                for i, pause_ns in enumerate((700 * MS, 400 * MS)):
+                    c.clock.now += pause_ns
+                    returned += c.push(chunk[i:i + 1], rule_talk.data(1000))
+                c.reply(xid, c.read_results(2000), write=[returned])
+            c.clock.now += read_ago_ns or 0
             if other_way:
                 slow = c.call(rule_talk.NULL)
                 c.clock.now += busy_ns
@@ -53,6 +63,13 @@ class StoodStill(ConversationTest):
             causes = self.causes(busy_ns=8 * SECOND, other_way=other_way)
             self.assertEqual(set(causes), {'stalled-end', 'slow-server'}, causes)
             self.assertAlmostEqual(causes['slow-server']['cost_ns'], 8 * SECOND, delta=SECOND / 5)
+
+    def test_slow_at_another_time(self):
+        """RPCs of a second of which the server took most are its own where the client stood still later: nothing was lost then."""
+        causes = self.causes(read_ago_ns=10 * SECOND)
+        self.assertEqual(set(causes), {'stalled-end', 'slow-server'}, causes)
+        self.assertEqual(causes['slow-server']['rpcs'], 3)
+        self.assertAlmostEqual(causes['slow-server']['cost_ns'], 21 * SECOND / 10, delta=SECOND / 10)
 
     def test_nothing_sent_again(self):
         """For 3 s nothing passes, though the client has not acknowledged data: it stood still, or all did, but not the server alone.
