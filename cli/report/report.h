@@ -195,7 +195,7 @@ struct report {
     uint64_t slow;             /* such RPCs */
     uint64_t slow_of_all;      /* of those: a second and more, and no part of one is, but all are */
     int64_t slow_of_all_ns;    /* the longest of these */
-    uint64_t slow_cut;         /* of these: the Call was cut, and no part is known */
+    uint64_t slow_cut;         /* of these: headers were cut, and no part is known */
     struct report_jumps jumps; /* see collect/idle.c */
     /* RPCs that were answered before the packet at which time goes back first; those of which only
      * the Call or the Reply was before it, in the order of their times, or alone; and the others */
@@ -206,7 +206,7 @@ struct report {
     int64_t spent_set_up_ns; /* of spent.server_waiting_ns: the server had no RTU yet */
     uint64_t n_spent;        /* RPCs whose phases are known */
     uint64_t n_spent_call;   /* of these, when the Call was delivered, too */
-    uint64_t n_cut;          /* whose are not: the Call was cut within its chunk lists; */
+    uint64_t n_cut;          /* whose are not: headers that show what RDMA is theirs were cut; */
     uint64_t n_apart;        /* or the clocks of the two directions differ by too much */
 
     struct report_waits *waits; /* see collect/later.h */

@@ -139,8 +139,7 @@ void report_headline(const struct report *r, char *text, size_t size)
                  r->slow_of_all, r->rpcs, plural(r->rpcs),
                  report_seconds(MAX(r->slow_ns, 1000000000)), report_seconds(r->slow_of_all_ns),
                  r->slow_cut > 0
-                     ? "where that time went is not known: the capture cut the chunk lists of "
-                       "Calls"
+                     ? "where that time went is not known: headers that would show it were cut"
                      : "nothing that was captured explains it: neither the ways nor the server "
                        "took that long");
     else if (r->undecided)
@@ -322,10 +321,9 @@ void report_time(const struct report *r, char text[REPORT_TIME])
     at = concerned(r, text, REPORT_TIME);
     if (r->n_cut > 0)
         at += snprintf(text + at, REPORT_TIME - (size_t)at,
-                       "Where the time of %" PRIu64 " RPC%s went is not known: %s cut within the "
-                       "chunk lists (capture with a larger snap length). ",
-                       r->n_cut, plural(r->n_cut),
-                       r->n_cut == 1 ? "its Call was" : "their Calls were");
+                       "Where the time of %" PRIu64 " RPC%s went is not known: headers that show "
+                       "what RDMA is %s were cut (capture with a larger snap length). ",
+                       r->n_cut, plural(r->n_cut), r->n_cut == 1 ? "its" : "theirs");
     if (r->n_apart > 0)
         at += snprintf(text + at, REPORT_TIME - (size_t)at,
                        "Where the time of %" PRIu64 " RPC%s went is not known: the clocks of the "

@@ -287,6 +287,17 @@ static void stalls(struct rpc_transaction *t, const struct course *c)
         stall_message(t, RPC_REPLY, c->sent, c->end, &longest);
 }
 
+/* Whose the RDMA is that passed is not known; or data passed whose place was not captured, and it
+ * lacks some: so what the server took is not known either. */
+static bool data_in_doubt(const struct rpc_transaction *t)
+{
+    const struct rpc_conn *c = rpc_of(t->conn);
+
+    if (rpc_offers_cut(t))
+        return t->no_writes ? t->rdma_last_frame != 0 : t->stray;
+    return c && t->pending > 0 && c->unplaced[t->pub.caller_end] > t->pub.call_frame;
+}
+
 void rpc_phases(struct rpc_transaction *t)
 {
     struct rpcrdma_transaction *pub = &t->pub;
@@ -299,8 +310,7 @@ void rpc_phases(struct rpc_transaction *t)
     pub->data_acked_ns = 0;
     pub->stalled_by = RPCRDMA_STALL_NONE;
     pub->stalled_from_frame = pub->stalled_to_frame = 0;
-    /* whose the RDMA is that passed is not known, and so neither what the server took */
-    if (rpc_offers_cut(t) && (t->no_writes ? t->rdma_last_frame != 0 : t->stray))
+    if (data_in_doubt(t))
         return;
     c = course_of(t);
     p->call_ns = c.delivered - c.begin;

@@ -93,7 +93,7 @@ static bool doubt_end(const struct report *r, const struct report_slow *slow, bo
                  slow->rpcs == 1 ? "the Call was" : "most of these Calls was");
     else if (r->slow_cut > 0)
         snprintf(text, size,
-                 "which part of %" PRIu64 " other RPC%s took long is not known, for the Call was "
+                 "which part of %" PRIu64 " other RPC%s took long is not known, for headers were "
                  "cut: the client may have been slow to answer RDMA Reads, or data stood still",
                  r->slow_cut, plural(r->slow_cut));
     else
