@@ -390,7 +390,7 @@ static int64_t unheard_ns(const struct report *r, const struct report_connection
 
 /* The client was `away_ns` without a connection; `and`: what else is known. */
 struct report_cause *report_server_restarted(struct report *r, const struct report_restart *restart,
-                                             int64_t away_ns, const char *and)
+                                             int64_t away_ns, const char *more)
 {
     int64_t back_ns = r->about->pub.first_time_ns;
     int64_t since_ns = MAX(time_less(back_ns, away_ns), restart->since_ns);
@@ -416,12 +416,12 @@ struct report_cause *report_server_restarted(struct report *r, const struct repo
                  "The server was restarted%s: %" PRIu64
                  " answer%s that only a server without its former state gives.%s",
                  restart->refused ? ", and refused connections meanwhile" : "", restart->stale,
-                 plural(restart->stale), and);
+                 plural(restart->stale), more);
     else
         snprintf(cause->text, sizeof(cause->text),
                  "The server was restarted: it refused connections meanwhile, as nothing listened "
                  "there.%s",
-                 and);
+                 more);
     if (lease)
         snprintf(cause->against, sizeof(cause->against),
                  "the client was away for %.1f s: its lease may have run out, and the server have "
@@ -439,19 +439,19 @@ bool report_restart_shown(struct report *r, const struct report_connection *c,
 {
     const struct report_trouble *trouble = c->trouble;
     struct report_cause *cause;
-    char and [160 + REPORT_SILENCE_ROOM];
+    char more[160 + REPORT_SILENCE_ROOM];
 
     if (!restart->refused && (restart->stale == 0 || trouble->resent_after_ns > LEASE_NS))
         return false;
     /* it may have refused this client only, whose path was down before */
     if (report_survived(r, c, trouble->resent_since_ns, c->pub.first_time_ns) > 0)
         return false;
-    snprintf(and, sizeof(and),
+    snprintf(more, sizeof(more),
              " Connection %u failed with it: %" PRIu64
              " Call%s of it came again on connection %u, %.1f s after the first sending.%s",
              (unsigned)trouble->resent_from, trouble->resent, plural(trouble->resent),
              (unsigned)c->pub.number, report_seconds(trouble->resent_after_ns), silence);
-    cause = report_server_restarted(r, restart, trouble->resent_after_ns, and);
+    cause = report_server_restarted(r, restart, trouble->resent_after_ns, more);
     if (!cause)
         return false;
     cause->time_ns = trouble->resent_after_ns;

@@ -20,9 +20,9 @@ struct report_restart {
 struct report_restart report_restart(const struct report *r, const struct report_connection *c);
 
 /* Adds the cause; NULL: others went on, and it was not restarted. The client was `away_ns` without
- * a connection; `and`: what else is known. */
+ * a connection; `more`: what else is known. */
 struct report_cause *report_server_restarted(struct report *r, const struct report_restart *restart,
-                                             int64_t away_ns, const char *and);
+                                             int64_t away_ns, const char *more);
 
 /* The connection failed for a restart, as the server refused others meanwhile, or its answers show
  * to a client that was not away for as long as a lease lasts: adds the cause, and there is no other
