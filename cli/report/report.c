@@ -191,7 +191,7 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_report = {
     .name = "report",
     .arguments = "FILE|FOLDER...",
-    .what = "one page: what is wrong, where the time went; --html=OUT, --json",
+    .what = "one page: what is wrong, where the time went; --html OUT, --json",
     .details = "docs/report.md has the rules by which causes are named.",
     .run = run,
 };

@@ -25,15 +25,15 @@ static bool cut_chunk(const struct rpcrdma_message *message, struct rpcrdma_chun
 
 /* A client that registers memory for each RPC by itself gives each another handle. One that has the
  * same for all has it in Calls one after the other. */
-static void compare(struct rpc_cut_handles *seen, uint32_t handle)
+static void compare(struct rpc_conn *c, int caller, uint32_t handle)
 {
-    if (seen->state == RPC_HANDLES_UNKNOWN)
-        seen->state = RPC_HANDLES_ONE;
-    else if (seen->latest == handle)
-        seen->state = RPC_HANDLES_SHARED;
-    else if (seen->state == RPC_HANDLES_ONE)
-        seen->state = RPC_HANDLES_APART;
-    seen->latest = handle;
+    if (c->cut_handles[caller] == RPC_HANDLES_UNKNOWN)
+        c->cut_handles[caller] = RPC_HANDLES_ONE;
+    else if (c->cut_handle[caller] == handle)
+        c->cut_handles[caller] = RPC_HANDLES_SHARED;
+    else if (c->cut_handles[caller] == RPC_HANDLES_ONE)
+        c->cut_handles[caller] = RPC_HANDLES_APART;
+    c->cut_handle[caller] = handle;
 }
 
 void rpc_cut_note(struct rpc_transaction *t, int caller, const struct flow_message *m)
@@ -53,7 +53,7 @@ void rpc_cut_note(struct rpc_transaction *t, int caller, const struct flow_messa
         return;
     handle = rpcrdma_get_be32(m->send->data + at);
     if (!had || t->cut_handle != handle) /* else it is the same Call again */
-        compare(&c->cut_handles[caller], handle);
+        compare(c, caller, handle);
     t->has_cut_handle = true;
     t->cut_handle = handle;
 }
@@ -62,7 +62,7 @@ struct rpc_transaction *rpc_cut_owner(struct rpc_conn *c, int caller, uint32_t h
 {
     struct rpc_transaction *t = TAILQ_LAST(&c->transactions[caller], rpc_list), *found = NULL;
 
-    if (c->cut_handles[caller].state != RPC_HANDLES_APART)
+    if (c->cut_handles[caller] != RPC_HANDLES_APART)
         return NULL;
     for (int i = 0; t && i < LOOKED_AT; i++, t = TAILQ_PREV(t, rpc_list, by_age)) {
         RPCRDMA_STEP();

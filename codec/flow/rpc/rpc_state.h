@@ -197,15 +197,12 @@ static inline uint64_t rpc_read_uncaptured(const struct rpc_transaction *t)
 
 TAILQ_HEAD(rpc_list, rpc_transaction); /* the oldest first */
 
-/* Handles of segments that Calls were cut in, by who sent these. */
-struct rpc_cut_handles {
-    enum {
-        RPC_HANDLES_UNKNOWN,
-        RPC_HANDLES_ONE,
-        RPC_HANDLES_APART, /* each Call has another one than the Call before */
-        RPC_HANDLES_SHARED,
-    } state;
-    uint32_t latest;
+/* Handles of segments that Calls of one caller were cut in. */
+enum rpc_cut_handles {
+    RPC_HANDLES_UNKNOWN,
+    RPC_HANDLES_ONE,
+    RPC_HANDLES_APART, /* each Call has another one than the Call before */
+    RPC_HANDLES_SHARED,
 };
 
 /* Per connection. */
@@ -223,12 +220,12 @@ struct rpc_conn {
     int64_t replied_ns[2];                   /* by caller: the last Reply to it */
     uint32_t malformed[2];                   /* messages, by receiver */
     bool malformed_reported, astray_reported;
-    bool slot_reported; /* a doubt that stays one */
-    bool carries;       /* a session that is known */
-    uint32_t n_twice;   /* in `twice` */
-
-    struct rpc_cut_handles cut_handles[2]; /* by caller */
-    struct rpc_read_map reads[2];          /* by the end that asks */
+    bool slot_reported;           /* a doubt that stays one */
+    bool carries;                 /* a session that is known */
+    uint8_t cut_handles[2];       /* by caller: enum rpc_cut_handles, */
+    uint16_t n_twice;             /* places of `twice` that were taken, one after the other */
+    uint32_t cut_handle[2];       /* and the latest of them */
+    struct rpc_read_map reads[2]; /* by the end that asks */
     uint64_t gap_frame[2]; /* by sender: of the last packets that were not captured; 0: none */
     uint64_t unplaced[2];  /* by sender: the last packet with data whose place was not captured */
     struct rpc_retired *retired; /* RPC_RETIRED of them; NULL: none yet. Owned */
