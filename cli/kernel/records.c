@@ -222,7 +222,8 @@ static void note_begun(struct kernel_record *record, const struct kernel_line *l
         us > INT64_MAX / 1000)
         return;
     ns = time_less(line->time_ns, (int64_t)us * 1000);
-    record->at[KERNEL_BEGUN] = MIN(ns, started_ns);
+    if (ns >= 0) /* nothing began before the clock did */
+        record->at[KERNEL_BEGUN] = MIN(ns, started_ns);
 }
 
 static void client_line(struct kernel_records *records, const struct kernel_line *line,
