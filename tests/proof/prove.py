@@ -259,6 +259,7 @@ MUTATIONS = [
     ("properties", 24, "wire/property.c", "length > set->wire.len - PROPERTY_HEAD - it->pos", "false"),
     ("within", 20, "wire/message.c", "RPCRDMA_READ_SEGMENT_SIZE, \"read segment\"", "8, \"read segment\""),
     ("walk", None, "wire/walk.c", "m->flags & d->flag_tpmore ? 4 : 0", "m->flags & d->flag_tpmore ? 8 : 0"),
+    ("walk", None, "wire/walk.c", "count == 0 && wire &&", "count == 0 &&"),
     ("encode_message", 8, "wire/writer.h", "n <= w->size - off ?", "n <= w->size - off + 1 ?"),
     ("encode_rpc", 8, "wire/writer.h", "off <= w->size && n", "n"),
     ("encode_xchar", 8, "wire/writer.h", "n <= w->size - off ?", "n <= w->size ?"),

@@ -27,7 +27,7 @@ static void end(void *context, const struct rpcrdma_record *record)
 int main(void)
 {
     static const struct rpcrdma_visitor visitor = {.begin = begin, .field = field, .end = end};
-    static uint8_t byte;
+    static uint8_t byte, discriminator[4]; /* of what the walk reads of a list itself */
     struct rpcrdma_message m;
     struct rpcrdma_rpc rpc;
     struct rpcrdma_private_data pd;
@@ -38,6 +38,9 @@ int main(void)
     m.dialect = rpcrdma_dialect(RPCRDMA_V1);
     m.kind = Frama_C_interval(RPCRDMA_KIND_UNKNOWN, RPCRDMA_KIND_REPLY_INLINE);
     m.error.body = Frama_C_interval(RPCRDMA_ERROR_VOID, RPCRDMA_ERROR_CANT_REPLY);
+    m.call.wire = maybe() ? discriminator : NULL;
+    m.read.wire = maybe() ? discriminator : NULL;
+    m.write.wire = maybe() ? discriminator : NULL;
     m.reply_present = maybe();
     m.optional.info.data = maybe() ? &byte : NULL;
     rpcrdma_walk_message(&m, Frama_C_interval(-1, 1), &visitor);
