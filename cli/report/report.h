@@ -316,6 +316,11 @@ GList *report_connections(const struct report *report);
  * meanwhile. */
 GHashTableIter report_each(const struct report *report);
 struct report_connection *report_next(GHashTableIter *each); /* NULL: that was the last one */
+/* The one of that number; NULL: it is not kept. */
+static inline struct report_connection *report_kept(const struct report *report, uint32_t number)
+{
+    return g_hash_table_lookup(report->connections, GUINT_TO_POINTER(number));
+}
 /* By trouble, then by RPCs, the most first: a GCompareFunc. */
 gint report_most_telling(gconstpointer a, gconstpointer b);
 gint report_by_number(gconstpointer a, gconstpointer b); /* likewise */

@@ -111,8 +111,8 @@ struct rpcrdma_transaction {
     /* config.delivery */
     struct rpcrdma_delivery call, reply;
     uint32_t transmissions; /* of the Call, on all connections seen; 0: not known */
-    bool has_phases;        /* and a latency; not where the Call was cut within its chunks, and RDMA
-                             * may be of it or of another one */
+    bool has_phases;        /* and a latency */
+    bool rdma_in_doubt;     /* and no phases: headers were cut that show which RDMA is its own */
     struct rpcrdma_phases phases;
     int64_t stalled_ns; /* of its latency: waiting for what was retransmitted, or could not be */
     enum rpcrdma_stall stalled_by; /* of the longest such wait, between these: */
@@ -125,8 +125,8 @@ struct rpcrdma_transaction {
     /* TCP, config.delivery: until the last Read response was acknowledged, by what did not wait;
      * 0: not known */
     int64_t data_acked_ns;
-    uint64_t call_length, reply_length;         /* of the unreduced RPC messages; 0: not known */
-    uint64_t read_chunk_length;                 /* bytes that RDMA moved, each counted once */
+    uint64_t call_length, reply_length; /* of the unreduced RPC messages; 0: not known */
+    uint64_t read_chunk_length;         /* bytes that RDMA moved, each counted once */
     uint64_t read_uncaptured;    /* that it moved besides, as requests and a Reply show; and the
                                   * responses are not in the capture. Without a Reply: that were
                                   * asked for, and did not pass */

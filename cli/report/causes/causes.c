@@ -128,8 +128,7 @@ static void link_successors(struct report *r, GList *all)
 {
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
-        struct report_connection *was =
-            g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->pub.life.previous));
+        struct report_connection *was = report_kept(r, c->pub.life.previous);
 
         if (was && was->pub.life.next == 0)
             was->pub.life.next = c->pub.number;

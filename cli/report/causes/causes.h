@@ -272,11 +272,11 @@ void report_mark_disturbed(struct report *r);
 /* The causes are known: connections that these name are marked. */
 void report_mark_named(struct report *r);
 
-/* NULL: it is not kept. */
+/* The same for who only reads. */
 static inline const struct report_connection *report_numbered(const struct report *r,
                                                               uint32_t number)
 {
-    return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
+    return report_kept(r, number);
 }
 
 #endif

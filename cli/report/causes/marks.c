@@ -67,18 +67,13 @@ static bool collect(const struct report *r, GTree *hosts)
     return all;
 }
 
-static struct report_connection *numbered(struct report *r, uint32_t number)
-{
-    return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
-}
-
 static void mark_then(struct report *r, const struct report_cause *cause)
 {
     const struct report_connection *one = report_of_hosts(r, cause->of);
 
     for (; one; one = report_of_hosts_next(one))
         if (!one->disturbed && waited_then(cause, one))
-            numbered(r, one->pub.number)->disturbed = true;
+            report_kept(r, one->pub.number)->disturbed = true;
 }
 
 void report_mark_disturbed(struct report *r)
@@ -98,7 +93,7 @@ void report_mark_disturbed(struct report *r)
 
 static void mark(struct report *r, uint32_t number)
 {
-    struct report_connection *c = numbered(r, number);
+    struct report_connection *c = report_kept(r, number);
 
     if (c)
         c->named = true;

@@ -81,7 +81,7 @@ static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
     if (transaction_is_callback(t))
         return;
     if (t->has_response && t->has_latency && !t->has_phases)
-        ++*(t->call_length == 0 || !t->reads_known ? &r->n_cut : &r->n_apart);
+        ++*(t->rdma_in_doubt ? &r->n_cut : &r->n_apart);
     if (!t->has_phases)
         return;
     r->n_spent++;

@@ -64,11 +64,6 @@ void report_keeping_end(struct report *r)
     g_hash_table_destroy(r->tallies);
 }
 
-static struct report_connection *kept(const struct report *r, uint32_t number)
-{
-    return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
-}
-
 /* It is in no list any more. */
 static void unlist(struct report *r, struct report_connection *c)
 {
@@ -84,7 +79,7 @@ static void unlist(struct report *r, struct report_connection *c)
 
 void report_keep(struct report *r, uint32_t number)
 {
-    struct report_connection *c = kept(r, number);
+    struct report_connection *c = report_kept(r, number);
 
     if (!c)
         return;
@@ -178,7 +173,7 @@ static void keep_recent(struct report *r, struct report_connection *c)
 /* Until the one that takes its place has ended: what the rules say of that goes by both. */
 static void pin(struct report *r, uint32_t number, struct report_tally *next)
 {
-    struct report_connection *was = kept(r, number);
+    struct report_connection *was = report_kept(r, number);
 
     if (!was || (was->keep != REPORT_KEEP_RECENT && was->keep != REPORT_KEEP_BUSY))
         return;
@@ -191,7 +186,7 @@ static void pin(struct report *r, uint32_t number, struct report_tally *next)
 
 static void unpin(struct report *r, uint32_t number)
 {
-    struct report_connection *was = kept(r, number);
+    struct report_connection *was = report_kept(r, number);
 
     if (!was || was->keep != REPORT_KEEP_PINNED)
         return;
@@ -315,7 +310,7 @@ static bool make_room(struct report *r, enum report_keep keep)
  * first and the last stand by themselves, so that there is room for what else goes wrong. */
 static void after_attempts(struct report *r, struct report_connection *c)
 {
-    struct report_connection *was = kept(r, c->pub.life.previous);
+    struct report_connection *was = report_kept(r, c->pub.life.previous);
     bool refused = report_refused(&c->pub);
 
     if (!refused && !connection_unanswered(&c->pub) && !connection_awaits_answer(&c->pub))

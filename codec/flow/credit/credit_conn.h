@@ -8,11 +8,14 @@
  *   credit_stage.c       messages, to the account that they belong to
  *   credit_acks.c        Acks, Naks and responses, likewise
  *   credit_conn.c        the accounts of a connection, from their beginning to their end
- *   account.c            of version 1: the RPCs that an end asks for (account_private.h has the
- * rest) message_credits.c    of version 2 from ietf-02 on: the messages that an end sends grant.c
- * which grant binds gauge.c              what is in flight against the limit, over time replies.c
- * Replies on their way delivered.c          when the Requester has them pending_violation.c
- * violations that wait for their proof rnr.c                which message an RNR Nak refused
+ *   account.c            of version 1: the RPCs that an end asks for; see account_private.h
+ *   message_credits.c    of version 2 from ietf-02 on: the messages that an end sends
+ *   grant.c              which grant binds
+ *   gauge.c              what is in flight against the limit, over time
+ *   replies.c            Replies on their way
+ *   delivered.c          when the Requester has them
+ *   pending_violation.c  violations that wait for their proof
+ *   rnr.c                which message an RNR Nak refused
  *   verdict.c            the results in a sentence
  */
 

@@ -19,12 +19,7 @@ void message_check_add(const struct message_check *c, enum rpcrdma_rule_id rule,
                                                             .what = what});
 }
 
-static bool has_chunks(const struct rpcrdma_message *m)
-{
-    return m->read.count > 0 || m->write.count > 0 || m->reply_present;
-}
-
-/* RDMA_NOMSG has its RPC message in a chunk: which one hangs on the direction. */
+/* RDMA_NOMSG has its RPC message in a chunk: which one depends on the direction. */
 static void check_nomsg(const struct message_check *c)
 {
     const struct rpcrdma_message *m = c->message;
@@ -65,7 +60,7 @@ static void check_call(const struct message_check *c)
     if (m->credits == 0)
         message_check_add(c, RPCRDMA_RULE_CREDIT_REQUEST_ZERO, OFF_CREDITS, NULL, 0, 0, 0);
     if (c->out->reverse) {
-        if (has_chunks(m))
+        if (message_has_chunks(m))
             message_check_add(c, RPCRDMA_RULE_REVERSE_CHUNKS, m->read.off, NULL, 0, 0, 0);
     }
     if (!rpc || !(rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
@@ -102,7 +97,7 @@ static bool plain(const struct rpcrdma_flow_message *out)
 {
     const struct rpcrdma_message *m = out->message;
 
-    return m->version == 1 && m->kind == RPCRDMA_KIND_MSG && !has_chunks(m) && out->rpc &&
+    return m->version == 1 && m->kind == RPCRDMA_KIND_MSG && !message_has_chunks(m) && out->rpc &&
            !message_check_asks(out);
 }
 
@@ -111,7 +106,7 @@ RPCRDMA_APART static void check_other(const struct message_check *c)
     const struct rpcrdma_flow_message *out = c->out;
     const struct rpcrdma_message *m = c->message;
 
-    if (m->version == 2 && (has_chunks(m) || m->call.count > 0))
+    if (m->version == 2 && message_has_chunks(m))
         message_check_chunks(c);
     if (m->version != 1)
         return;
@@ -136,7 +131,7 @@ RPCRDMA_APART static void check_other(const struct message_check *c)
     if (out->direction == RPCRDMA_DIRECTION_REPLY && m->read.count > 0)
         message_check_add(c, RPCRDMA_RULE_READ_LIST_IN_REPLY, m->read.off, NULL, m->read.count, 0,
                           0);
-    if (has_chunks(m))
+    if (message_has_chunks(m))
         message_check_chunks(c);
     if (out->has_invalidate)
         check_invalidate(c);

@@ -2,7 +2,7 @@
 #ifndef RPCRDMA_FLOW_MESSAGE_CHECK_PRIVATE_H
 #define RPCRDMA_FLOW_MESSAGE_CHECK_PRIVATE_H
 
-/* Shared by the checks of one message: check_message.c and check_chunks.c. */
+/* Shared by the checks of one message: check_message.c, check_chunks.c, check_version2.c. */
 
 #include "flow/message/check_message.h"
 
@@ -16,6 +16,12 @@ struct message_check {
 
 void message_check_add(const struct message_check *c, enum rpcrdma_rule_id rule, int64_t offset,
                        const char *what, uint64_t arg0, uint64_t arg1, uint64_t arg2);
+
+/* Of either version; a Call chunk is version 2's. */
+static inline bool message_has_chunks(const struct rpcrdma_message *m)
+{
+    return m->call.count > 0 || m->read.count > 0 || m->write.count > 0 || m->reply_present;
+}
 
 void message_check_chunks(const struct message_check *c);
 

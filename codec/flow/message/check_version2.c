@@ -16,7 +16,7 @@ static const char *type_name(const struct rpcrdma_message *m)
     return rpcrdma_dialect_type(m->dialect, m->type)->name;
 }
 
-/* The RPC message is in a chunk: which one hangs on the direction. */
+/* The RPC message is in a chunk: which one depends on the direction. */
 static void check_external(const struct message_check *c)
 {
     const struct rpcrdma_message *m = c->message;
@@ -130,11 +130,6 @@ static void check_segments(const struct message_check *c)
                           0);
 }
 
-static bool has_chunks(const struct rpcrdma_message *m)
-{
-    return m->call.count > 0 || m->read.count > 0 || m->write.count > 0 || m->reply_present;
-}
-
 /* Section 5.2.5. What was not announced is not supported, once the client announced all. Up to
  * ietf-03 level 1 may mean Calls in parts, too (dialect.c); in xchar 0 says nothing. */
 static void check_reverse(const struct message_check *c)
@@ -153,7 +148,7 @@ static void check_reverse(const struct message_check *c)
     else if (level == REVERSE_SIMPLE && first && message_more_follows(c->message) &&
              dialect->family == RPCRDMA_FAMILY_HTYPE)
         what = "a Call in parts";
-    else if (level != REVERSE_NONE && level <= REVERSE_CONTINUED && has_chunks(c->message))
+    else if (level != REVERSE_NONE && level <= REVERSE_CONTINUED && message_has_chunks(c->message))
         what = "a Call with chunks";
     if (what)
         message_check_add(c, RPCRDMA_RULE_REVERSE_UNSUPPORTED, OFF_TYPE, what, level, 0, 0);
@@ -165,7 +160,7 @@ static void check_call(const struct message_check *c)
 
     if (m->present & RPCRDMA_HAS_INV_HANDLE && m->status == RPCRDMA_OK)
         check_handle(c);
-    if (has_chunks(m))
+    if (message_has_chunks(m))
         check_segments(c);
     if (m->dialect->family == RPCRDMA_FAMILY_HTYPE && rpcrdma_read_position_zero(&m->read))
         message_check_add(c, RPCRDMA_RULE_CALL_CHUNK_IN_LIST, m->read.off, type_name(m), 0, 0, 0);

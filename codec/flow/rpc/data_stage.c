@@ -128,11 +128,9 @@ static bool left_behind(const struct rpc_conn *c, int caller, const struct rpc_t
 /* Whose RDMA this is that touches memory of the caller and is in no region: the latest Call's, if
  * that was cut within its chunks, and those before it that have no Reply were left behind. NULL: it
  * may be any Call's. */
-static struct rpc_transaction *latest_cut(struct flow_rpcs *rpcs, struct flow_conn *conn,
-                                          int caller)
+static struct rpc_transaction *latest_cut(const struct rpc_conn *c, int caller)
 {
-    struct rpc_conn *c = rpc_conn_get(rpcs, conn);
-    struct rpc_transaction *latest = c ? TAILQ_LAST(&c->transactions[caller], rpc_list) : NULL;
+    struct rpc_transaction *latest = TAILQ_LAST(&c->transactions[caller], rpc_list);
     struct rpc_transaction *before = latest ? TAILQ_PREV(latest, rpc_list, by_age) : NULL;
     struct rpc_transaction *t = latest;
 
@@ -158,7 +156,7 @@ static void moved_unplaced(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
     struct rpc_transaction *t = c && handle ? rpc_cut_owner(c, caller, *handle) : NULL;
 
     if (c && !t)
-        t = latest_cut(rpcs, conn, caller);
+        t = latest_cut(c, caller);
     if (t && !is_copy(t, sender, op))
         moved(rpcs, t, sender, op, asked_ns);
 }
@@ -174,7 +172,8 @@ static void asked(struct rpc_transaction *t, uint64_t frame, int64_t time_ns)
 static void asked_unplaced(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
                            uint64_t frame, int64_t time_ns)
 {
-    struct rpc_transaction *t = latest_cut(rpcs, conn, caller);
+    const struct rpc_conn *c = rpc_conn_get(rpcs, conn);
+    struct rpc_transaction *t = c ? latest_cut(c, caller) : NULL;
 
     if (t)
         asked(t, frame, time_ns);

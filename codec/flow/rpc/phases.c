@@ -289,7 +289,7 @@ static void stalls(struct rpc_transaction *t, const struct course *c)
 
 /* Whose the RDMA is that passed is not known; or data passed whose place was not captured, and it
  * lacks some: so what the server took is not known either. */
-static bool data_in_doubt(const struct rpc_transaction *t)
+static bool rdma_in_doubt(const struct rpc_transaction *t)
 {
     const struct rpc_conn *c = rpc_of(t->conn);
 
@@ -310,7 +310,8 @@ void rpc_phases(struct rpc_transaction *t)
     pub->data_acked_ns = 0;
     pub->stalled_by = RPCRDMA_STALL_NONE;
     pub->stalled_from_frame = pub->stalled_to_frame = 0;
-    if (data_in_doubt(t))
+    pub->rdma_in_doubt = rdma_in_doubt(t);
+    if (pub->rdma_in_doubt)
         return;
     c = course_of(t);
     p->call_ns = c.delivered - c.begin;

@@ -146,8 +146,7 @@ static void connection_refused(struct report *r, GList *all, const struct report
         n = (int)address_format(&tries->service.client, address);
         snprintf(client, sizeof(client), " by %.*s", n, address);
     }
-    r->about = tries->own ? tries->own
-                          : g_hash_table_lookup(r->connections, GUINT_TO_POINTER(tries->first));
+    r->about = tries->own ? tries->own : report_kept(r, tries->first);
     cause =
         report_cause_add(r, CAUSE_CONNECTION_REFUSED, sure ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     r->about = NULL;
